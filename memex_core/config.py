@@ -1,0 +1,126 @@
+"""memex.toml (seed 000 §10): defaults in the dataclasses, then the file, then MEMEX_* variables.
+
+Only doors load it; everything below is told its values.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from memex_core import paths
+from memex_core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Config:
+    """`k1` and `b` None: values tuned for memory pages; set: they hold everywhere (DESIGN §3)."""
+
+    k1: float | None = None
+    b: float | None = None
+    default_top_k: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """`journal_mode` "auto" takes WAL where it is safe; "wal", "delete" or "truncate" force one."""
+
+    journal_mode: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class PagesConfig:
+    """Seed 000 §10 [wiki]; `[wiki]` in the file is read as `[pages]`."""
+
+    default_importance: float = 0.5
+    max_body_chars: int = 50_000
+    slug_algo: str = "kebab"
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureConfig:
+    """`redact` takes secrets out before anything of a session is stored."""
+
+    redact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractConfig:
+    """`tool_results` also makes a node of every tool result."""
+
+    enabled: bool = True
+    tool_results: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecallConfig:
+    """`session_start` False: a new session is told nothing by itself."""
+
+    session_start: bool = True
+    session_start_chars: int = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class MemexConfig:
+    """Everything that can be configured, with what holds when memex.toml is silent."""
+
+    bm25: Bm25Config = field(default_factory=Bm25Config)
+    index: IndexConfig = field(default_factory=IndexConfig)
+    pages: PagesConfig = field(default_factory=PagesConfig)
+    capture: CaptureConfig = field(default_factory=CaptureConfig)
+    extract: ExtractConfig = field(default_factory=ExtractConfig)
+    recall: RecallConfig = field(default_factory=RecallConfig)
+
+
+def load_config(root: Path) -> MemexConfig:
+    """The configuration of a memory root; a missing file means the defaults. Raises ConfigError."""
+    path = paths.config_path(root)
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except FileNotFoundError:
+        return MemexConfig()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", hint="correct that line, or move the file away") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    if "wiki" in document:
+        document.setdefault("pages", document["wiki"])
+    config = MemexConfig()
+    for section in fields(MemexConfig):
+        values = document.get(section.name)
+        if isinstance(values, dict):
+            config = replace(
+                config, **{section.name: _section(getattr(config, section.name), values, section.name, path)}
+            )
+    return config
+
+
+def _section(defaults: Any, values: Mapping[str, Any], name: str, path: Path) -> Any:
+    known = {f.name: f for f in fields(defaults)}
+    chosen = {key: value for key, value in values.items() if key in known}
+    for key, value in chosen.items():
+        expected = getattr(defaults, key)
+        fits = (
+            isinstance(value, (int, float)) and not isinstance(value, bool)
+            if expected is None
+            else type(value) is type(expected)
+        )
+        if not fits and not (isinstance(expected, float) and type(value) is int):
+            wanted = "a number" if expected is None else type(expected).__name__
+            raise ConfigError(
+                f"{path}: [{name}] {key} must be {wanted}, not {value!r}", hint="correct the value"
+            )
+    return replace(defaults, **chosen)
+
+
+def root_and_config(data_dir: str | None = None) -> tuple[Path, MemexConfig]:
+    """What a door needs: the memory root (its own option, else MEMEX_DATA_DIR, else ~/.memex) and its
+    configuration.
+    """
+    root = paths.data_dir({**os.environ, "MEMEX_DATA_DIR": data_dir} if data_dir else None)
+    return root, load_config(root)

@@ -1,0 +1,66 @@
+"""Every expected failure, with the fields a door needs to say what, where and what to do.
+
+    MemexError                 expected; a command line prints it in one line and exits 1
+      WikiStoreError           a page could not be read or written
+        BadPage                a page whose front matter cannot be read (path, reason)
+      NotFound                 nothing under that name
+      Refused                  we decline to do harm (why, hint)
+      LockTimeout              another process holds the memory root
+      ConfigError              memex.toml says something that cannot act
+    BrokenLinkWarning          a link whose page does not exist; never fatal (seed 000 §9.1)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MemexError(Exception):
+    """Base of every failure that a user can cause or mend."""
+
+    hint: str = ""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class WikiStoreError(MemexError):
+    """A page could not be read or written (seed 000 §7, Utility 1)."""
+
+
+class BadPage(WikiStoreError):
+    """A page whose front matter cannot be read; its text stays searchable."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", hint="the page stays searchable as text; correct its front matter")
+        self.path = path
+        self.reason = reason
+
+
+class NotFound(MemexError, FileNotFoundError):
+    """Nothing under that name (also a FileNotFoundError: seed 000 §9.4)."""
+
+    def __init__(self, what: str, name: str, *, hint: str = "") -> None:
+        MemexError.__init__(self, f"no {what} named {name!r}", hint=hint)
+        self.what = what
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"no {self.what} named {self.name!r}"
+
+
+class Refused(MemexError):
+    """We decline to act because acting could do harm."""
+
+
+class LockTimeout(MemexError):
+    """Another process held the memory root's lock for longer than we wait."""
+
+
+class ConfigError(MemexError):
+    """memex.toml holds something that cannot act; the message names key and file."""
+
+
+class BrokenLinkWarning(UserWarning):
+    """A link whose target page does not exist."""

@@ -1,0 +1,1 @@
+"""The nouns: dataclasses without I/O."""

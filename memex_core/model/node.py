@@ -1,0 +1,72 @@
+"""A page in memory (seed 000 §6.1) and what asks for one to be written (§4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+NodeType = Literal["entity", "preference", "procedure", "summary", "episode"]
+
+
+@dataclass(slots=True)
+class WriteInput:
+    """What a caller wants written (seed 000 §4.2), and where it comes from.
+
+    `sources` are strings `<session_id>#<turn>`; `cue` is the id of the cue in cues.toml that found it.
+    """
+
+    type: str
+    title: str
+    body: str
+    tags: list[str] = field(default_factory=list)
+    importance: float | None = None
+    links: list[str] = field(default_factory=list)
+    session_id: str | None = None
+    transcript_ref: str | None = None
+    expires_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    sources: list[str] = field(default_factory=list)
+    project: str | None = None
+    project_label: str | None = None
+    cue: str = ""
+
+
+@dataclass(slots=True)
+class WikiNode:
+    """One page. `extra` keeps front-matter keys that are not ours, `warning` says why a page is only partly
+    understood.
+
+    Times are ISO 8601 UTC. `content_hash` is "sha256:" + hex digest of the body. `links` are the outgoing
+    slugs. `started_at`, `ended_at`, `harness`, `kind` and `session_id` are set on episodes only.
+    """
+
+    type: str
+    title: str
+    body: str
+    slug: str = ""
+    id: str = ""
+    tags: list[str] = field(default_factory=list)
+    importance: float = 0.5
+    created: str = ""
+    updated: str = ""
+    access_count: int = 0
+    last_access: str | None = None
+    expires_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    transcript_ref: str | None = None
+    links: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    project: str | None = None
+    project_label: str | None = None
+    session_id: str | None = None
+    harness: str | None = None
+    kind: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    content_hash: str = ""
+    file_path: Path | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    warning: str = ""
