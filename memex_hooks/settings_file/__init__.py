@@ -1,0 +1,10 @@
+"""Editing the settings files of other programs without leaving a trace outside our own entries (DESIGN §4).
+
+strict_json   text -> tree with positions, or a refusal with line and column
+splice        one part added, replaced or removed; every other character stays
+hook_entries  our hooks in a settings file: find, bring up to date, take out
+receipts      what an installation made besides its entries
+foreign_file  read and replace through links, with mode, owner and compare-and-swap
+launcher      the command that our hooks run, and how it is recognised
+wiring        what should stand in a settings file for one harness, and what is wrong with what does
+"""
