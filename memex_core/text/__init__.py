@@ -1,0 +1,1 @@
+"""Pure functions over strings: no disk, no clock, no harness."""
