@@ -107,8 +107,9 @@ def read_page(data: bytes, path: PurePath, *, modified: float) -> WikiNode:
 
 
 def page_values(node: WikiNode) -> dict[str, Value]:
-    """The owned keys of `node` as front matter holds them, in the order of the specification; unset ones
-    left out."""
+    """The owned keys of `node` as front matter holds them, in the order of the specification;
+    unset ones left out.
+    """
     values: dict[str, Value] = {key: getattr(node, key) for key in ALWAYS_WRITTEN}
     values |= {key: getattr(node, key) for key in WRITTEN_IF_SET if getattr(node, key)}
     return values

@@ -1,0 +1,1 @@
+"""Truth: pages, transcripts and the journal, as files."""

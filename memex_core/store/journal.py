@@ -1,0 +1,85 @@
+"""The append-only records beside the pages: journal.jsonl (what changed), recalls.jsonl (what was recalled),
+forgotten.jsonl (what must never come back). One JSON object a line, one write a line (DESIGN §1, §4).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from memex_core import paths
+from memex_core.files.atomic import append_line
+
+
+class Journal:
+    """The three append-only files of one memory root. `now` is ISO 8601 UTC, given by the caller."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def page_changed(
+        self, action: Literal["add", "update", "remove"], page: str, title: str, now: str, detail: str = ""
+    ) -> None:
+        """One line in wikimem's shape; `page` is "<type folder>/<slug>" (DESIGN §3, row journal)."""
+        line = {"ts": now, "action": action, "file": page, "item": title}
+        if detail:
+            line["detail"] = detail
+        _append(paths.journal_path(self.root), line)
+
+    def recalled(self, pages: list[str], now: str) -> None:
+        """Which pages a recall returned; `pages` are paths relative to the memory root."""
+        if pages:
+            _append(paths.recalls_path(self.root), {"ts": now, "paths": pages})
+
+    def forget_session(self, session_id: str, turn_ids: list[str], response_ids: list[str], now: str) -> None:
+        """The ids keep the session's turns and counts from coming back through a fork that copied them."""
+        line = {"ts": now, "session": session_id, "turn_ids": turn_ids, "response_ids": response_ids}
+        _append(paths.forgotten_path(self.root), line)
+
+    def forget_node(self, session_id: str, turn: int, cue: str, title: str, now: str) -> None:
+        line = {"ts": now, "session": session_id, "turn": turn, "cue": cue, "title": title}
+        _append(paths.forgotten_path(self.root), line)
+
+    def forgotten(self) -> Forgotten:
+        """Everything that was deleted on purpose."""
+        return Forgotten(_lines(paths.forgotten_path(self.root)))
+
+
+class Forgotten:
+    """What was deleted on purpose: whole sessions with the ids of their turns and responses, and single
+    nodes by (session, turn, cue, title).
+    """
+
+    def __init__(self, lines: Iterable[dict[str, Any]]) -> None:
+        self.sessions: set[str] = set()
+        self.turn_ids: set[str] = set()
+        self.response_ids: set[str] = set()
+        self.nodes: set[tuple[str, int, str, str]] = set()
+        for line in lines:
+            session, turn, cue = line.get("session"), line.get("turn"), line.get("cue")
+            if isinstance(session, str) and isinstance(turn, int) and isinstance(cue, str):
+                self.nodes.add((session, turn, cue, str(line.get("title", ""))))
+            elif isinstance(session, str) and turn is None:
+                self.sessions.add(session)
+                self.turn_ids.update(line.get("turn_ids") or ())
+                self.response_ids.update(line.get("response_ids") or ())
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    append_line(path, json.dumps(line, ensure_ascii=False).encode())
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return
+    for raw in data.split(b"\n"):
+        try:
+            line = json.loads(raw)
+        except ValueError:
+            continue
+        if isinstance(line, dict):
+            yield line

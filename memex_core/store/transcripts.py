@@ -1,0 +1,329 @@
+"""Transcripts and their sidecars: `transcripts/<session_id>.jsonl` + `.meta.json` (seed 000 §6.3, §12;
+DESIGN §3).
+
+A transcript is a header line, then one line a turn. Turn lines that were written stay a byte prefix of
+every later version of the file; a log that shrank or was replaced adds its new turns behind them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from memex_core import paths
+from memex_core.files.atomic import commit_staged, remove_file, staged_file, write_atomic
+from memex_core.model.session import Header, Source, Turn
+from memex_core.model.sidecar import Sidecar
+
+_TABLES = ("responses", "turn_ids", "turn_token_usage", "counted_elsewhere")
+
+
+@dataclass(slots=True)
+class StagedTurns:
+    """Turn lines in a temp file, not yet part of the memory.
+
+    `ids[n-1]` is the id of line n; `number_of[old - 1]` is the line that the reader's turn `old` became, 0
+    where it was left out.
+    """
+
+    file: BinaryIO
+    temp: Path
+    ids: list[str] = field(default_factory=list)
+    number_of: list[int] = field(default_factory=list)
+    roles: Counter[str] = field(default_factory=Counter)
+    first_ts: str = ""
+    last_ts: str = ""
+    sha256: str = ""
+    bytes: int = 0
+
+
+class TranscriptHook:
+    """The transcripts of one memory root (seed 000 §7, Utility 7)."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.root = data_dir
+
+    def get_transcript_path(self, session_id: str) -> Path:
+        return paths.transcript_path(self.root, session_id)
+
+    def get_meta_path(self, session_id: str) -> Path:
+        return paths.sidecar_path(self.root, session_id)
+
+    def session_ids(self) -> list[str]:
+        """The ids of all captured sessions, sorted."""
+        folder = paths.transcripts_dir(self.root)
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            return []
+        return sorted(n.removesuffix(".meta.json") for n in names if n.endswith(".meta.json") and n[0] != ".")
+
+    def sidecar(self, session_id: str) -> Sidecar | None:
+        """The sidecar, or None where there is none that can be read: such a session is captured again."""
+        try:
+            return Sidecar.from_dict(orjson.loads(self.get_meta_path(session_id).read_bytes()))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+    def read_from(self, session_id: str) -> tuple[int, list[Source]] | None:
+        """(reader version, files) that the session was captured from; None without a readable sidecar."""
+        try:
+            data = orjson.loads(self.get_meta_path(session_id).read_bytes())
+            return int(data["reader_version"]), [Source(**source) for source in data["sources"]]
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def write_sidecar(self, sidecar: Sidecar) -> bool:
+        """Write the sidecar unless its bytes are there already; True when it wrote."""
+        path = self.get_meta_path(sidecar.session_id)
+        data = _rendered(sidecar.to_dict())
+        if _read(path) == data:
+            return False
+        write_atomic(path, data)
+        return True
+
+    def turns(self, session_id: str) -> Iterator[Turn]:
+        """The turns of a transcript in order; header lines and lines that cannot be read are passed over."""
+        try:
+            file = self.get_transcript_path(session_id).open("rb")
+        except FileNotFoundError:
+            return
+        with file:
+            for raw in file:
+                turn = _turn_of(raw)
+                if turn is not None:
+                    yield turn
+
+    def header(self, session_id: str) -> dict[str, Any] | None:
+        """The header line, None where the transcript has none."""
+        try:
+            with self.get_transcript_path(session_id).open("rb") as file:
+                line = orjson.loads(file.readline())
+        except (FileNotFoundError, ValueError):
+            return None
+        return line if isinstance(line, dict) and "role" not in line else None
+
+    @contextlib.contextmanager
+    def stage(
+        self, turns: Iterable[Turn], leave_out: frozenset[str] | set[str] = frozenset()
+    ) -> Iterator[StagedTurns]:
+        """Stream `turns` into a temp file, without those whose id is in `leave_out`, numbered from 1
+        without gaps.
+        """
+        with staged_file(paths.spool_dir(self.root)) as (file, temp):
+            staged = StagedTurns(file, temp)
+            digest = hashlib.sha256()
+            for turn in turns:
+                if turn.id in leave_out:
+                    staged.number_of.append(0)
+                    continue
+                staged.ids.append(turn.id)
+                staged.number_of.append(len(staged.ids))
+                turn.turn = len(staged.ids)
+                line = orjson.dumps(turn.to_line()) + b"\n"
+                digest.update(line)
+                staged.bytes += file.write(line)
+                staged.roles[turn.role] += 1
+                staged.first_ts = staged.first_ts or turn.ts
+                staged.last_ts = turn.ts or staged.last_ts
+            file.flush()
+            staged.sha256 = digest.hexdigest()
+            yield staged
+
+    def commit(
+        self, staged: StagedTurns, header: Header, previous: Sidecar | None, reader_version: int = 0
+    ) -> str:
+        """Make the staged turns the transcript; returns "new", "unchanged", "extended", "replaced" or
+        "merged".
+
+        "merged": the log no longer begins with what we kept, so its new turns went behind ours; `staged`
+        then describes the merged lines. "replaced": a newer reader gave every kept turn again, in its own
+        words.
+        """
+        path = self.get_transcript_path(header.session_id)
+        outcome = _compare(path, staged, previous, reader_version)
+        if outcome == "merged" and previous is not None:
+            self._merge(path, staged, previous)
+        old_header = self.header(header.session_id)
+        if old_header and isinstance(old_header.get("captured_at"), str) and old_header["captured_at"]:
+            header.captured_at = old_header["captured_at"]
+        line = orjson.dumps(header.to_line()) + b"\n"
+        if outcome == "unchanged" and old_header is not None and _first_line(path) == line:
+            return outcome
+        with staged_file(path.parent) as (file, temp):
+            file.write(line)
+            staged.file.seek(0)
+            shutil.copyfileobj(staged.file, file, 1 << 20)
+            commit_staged(file, temp, path)
+        return outcome
+
+    def delete_transcript(self, session_id: str) -> bool:
+        """Delete transcript and sidecar; True when either was there."""
+        found = False
+        for path in (self.get_transcript_path(session_id), self.get_meta_path(session_id)):
+            with contextlib.suppress(FileNotFoundError):
+                remove_file(path)
+                found = True
+        return found
+
+    def _merge(self, path: Path, staged: StagedTurns, previous: Sidecar) -> None:
+        """Kept lines first, then the staged turns that none of them is, by id or else by role and words."""
+        known = {turn_id: number for number, turn_id in enumerate(previous.turn_ids, 1)}
+        words: dict[bytes, list[int]] = {}
+        for turn in self.turns(path.name.removesuffix(".jsonl")):
+            words.setdefault(_words(turn), []).append(turn.turn)
+        with staged_file(path.parent) as (file, _temp):
+            staged.roles = Counter()
+            _copy_kept(path, file, staged.roles)
+            numbers, ids = _append_unknown(staged, file, known, words, list(previous.turn_ids))
+            file.flush()
+            staged.file.seek(0)
+            staged.file.truncate()
+            file.seek(0)
+            shutil.copyfileobj(file, staged.file, 1 << 20)
+        staged.number_of = [numbers[n - 1] if n else 0 for n in staged.number_of]
+        staged.ids = ids
+        staged.file.flush()
+        staged.bytes = staged.file.tell()
+        staged.sha256 = _prefix_digest(staged.file, staged.bytes)
+
+
+def _compare(path: Path, staged: StagedTurns, previous: Sidecar | None, reader_version: int) -> str:
+    if not path.exists():
+        return "new"
+    kept = _body_digest(path)
+    if kept.size == staged.bytes and kept.sha256 == staged.sha256:
+        return "unchanged"
+    if kept.size <= staged.bytes and kept.sha256 == _prefix_digest(staged.file, kept.size):
+        return "extended"
+    if previous is None or len(previous.turn_ids) != kept.lines:
+        return "replaced"
+    newer = reader_version != previous.reader_version
+    return "replaced" if newer and set(previous.turn_ids) <= set(staged.ids) else "merged"
+
+
+@dataclass(slots=True)
+class _Body:
+    size: int
+    sha256: str
+    lines: int
+
+
+def _body_digest(path: Path) -> _Body:
+    """Size, hash and number of the turn lines of a transcript; its header line is not part of them."""
+    digest, size, lines = hashlib.sha256(), 0, 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file):
+            if number == 0 and b'"memex_session_header"' in line[:60]:
+                continue
+            digest.update(line)
+            size += len(line)
+            lines += 1
+    return _Body(size, digest.hexdigest(), lines)
+
+
+def _prefix_digest(file: BinaryIO, size: int) -> str:
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size > 0:
+        chunk = file.read(min(size, 1 << 20))
+        if not chunk:
+            break
+        digest.update(chunk)
+        size -= len(chunk)
+    file.seek(0, os.SEEK_END)
+    return digest.hexdigest()
+
+
+def _copy_kept(path: Path, file: BinaryIO, roles: Counter[str]) -> None:
+    with path.open("rb") as kept:
+        for number, line in enumerate(kept):
+            turn = _turn_of(line)
+            if turn is not None:
+                roles[turn.role] += 1
+            if number or turn is not None:
+                file.write(line if line.endswith(b"\n") else line + b"\n")
+
+
+def _append_unknown(
+    staged: StagedTurns, file: BinaryIO, known: dict[str, int], words: dict[bytes, list[int]], ids: list[str]
+) -> tuple[list[int], list[str]]:
+    """Write the staged turns that are not kept yet; gives each staged turn's number in the merged
+    transcript.
+    """
+    numbers: list[int] = []
+    staged.file.seek(0)
+    for turn_id, raw in zip(list(staged.ids), staged.file, strict=True):
+        turn = _turn_of(raw)
+        assert turn is not None
+        same = words.get(_words(turn), [])
+        if turn_id in known:
+            number = known[turn_id]
+            if number in same:
+                same.remove(number)
+        elif same:
+            number = same.pop(0)
+        else:
+            ids.append(turn_id)
+            number = turn.turn = len(ids)
+            staged.roles[turn.role] += 1
+            file.write(orjson.dumps(turn.to_line()) + b"\n")
+        numbers.append(number)
+    return numbers, ids
+
+
+def _words(turn: Turn) -> bytes:
+    text = "\0".join((turn.role, turn.content, turn.query or "", turn.result or ""))
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+def _turn_of(raw: bytes) -> Turn | None:
+    try:
+        line = orjson.loads(raw)
+        if line.get("role") not in ("user", "agent", "tool"):
+            return None
+        return Turn(
+            line["role"],
+            str(line.get("content", "")),
+            str(line.get("ts", "")),
+            int(line.get("turn", 0)),
+            line.get("tool_name"),
+            line.get("result"),
+            line.get("query"),
+        )
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _rendered(sidecar: dict[str, Any]) -> bytes:
+    """JSON for a person: a key a line, what belongs to it indented; the long tables on one line each."""
+    rows = []
+    for key, value in sidecar.items():
+        option = 0 if key in _TABLES else orjson.OPT_INDENT_2
+        rows.append(
+            b"  " + orjson.dumps(key) + b": " + orjson.dumps(value, option=option).replace(b"\n", b"\n  ")
+        )
+    return b"{\n" + b",\n".join(rows) + b"\n}\n"
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
