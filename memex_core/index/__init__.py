@@ -1,0 +1,3 @@
+"""The deletable finder: everything in it is derived from the files and can be built again from
+them at any time.
+"""

@@ -1,0 +1,156 @@
+"""Links between pages (seed 000 §7, Utility 4; DESIGN §3 rows slug, `[[slug]]`).
+
+A link is stored as its key and resolved when it is asked for: a page that appears later mends it. A key
+means the page whose slug it is, else the page whose title it is; of several, one of the source's own type
+first.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from memex_core.files.lock import memory_lock
+from memex_core.index.connection import reading, writing
+from memex_core.index.index_manager import BY_TYPE, find_path
+from memex_core.index.page_rows import put_links, seal
+from memex_core.index.rebuild import is_as_left, remember_file_as_left
+from memex_core.text.links import parse_links
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPage:
+    """One end of a link. `path` is relative to the memory root."""
+
+    path: str
+    node_type: str
+    slug: str
+    title: str
+
+
+class LinkManager:
+    """Links in the index at `db_path`.
+
+    A page is named by its slug or `<type>/<slug>`. Raises IndexUnusable.
+    """
+
+    def __init__(self, db_path: Path, *, root: Path | None = None) -> None:
+        self.db_path = db_path
+        self.root = db_path.parent if root is None else root
+
+    def parse_links(self, body: str) -> list[str]:
+        """The keys of the links in a body, without duplicates."""
+        return parse_links(body)
+
+    def sync_links(self, source_slug: str, body: str) -> list[str]:
+        """Replace the links that go out of a page by those in `body`; returns their keys."""
+        keys = parse_links(body)
+        with memory_lock(self.root):
+            as_left = is_as_left(self.db_path)
+            with writing(self.db_path) as db:
+                path = find_path(db, source_slug)
+                if path is None:
+                    raise IndexError(f"no page named {source_slug}")
+                page_id, slug = db.execute(
+                    "SELECT page_id, slug FROM wiki_index WHERE path = ?", (path,)
+                ).fetchone()
+                put_links(db, path, slug, keys)
+                seal(db, page_id)
+            if as_left:
+                remember_file_as_left(self.db_path)
+        return keys
+
+    def get_outgoing(self, slug: str) -> list[str]:
+        """The slugs of the pages that the page links to, and the keys of its broken links, sorted."""
+        with reading(self.db_path) as db:
+            source = _page(db, slug)
+            if source is None:
+                return []
+            targets = ((key, resolve(db, key, source.node_type)) for key in _keys(db, source.path))
+            return sorted({page.slug if page else key for key, page in targets})
+
+    def get_backlinks(self, slug: str) -> list[str]:
+        """The slugs of the pages that link to this one, sorted."""
+        return sorted({page.slug for page in self.linking_pages(slug)})
+
+    def linking_pages(self, slug: str, node_type: str | None = None) -> list[LinkedPage]:
+        """The pages that link to this one, sorted by path."""
+        with reading(self.db_path) as db:
+            target = _page(db, slug, node_type)
+            if target is None:
+                return []
+            return [page for page in _candidates(db, target) if _links_to(db, page, target)]
+
+    def link_exists(self, source_slug: str, target_slug: str) -> bool:
+        """True where the source links to the page `target_slug`, or holds a broken link of that key."""
+        return target_slug.rpartition("/")[2] in self.get_outgoing(source_slug)
+
+    def validate_links(self, slug: str) -> list[str]:
+        """The keys of the page's broken links, sorted."""
+        with reading(self.db_path) as db:
+            source = _page(db, slug)
+            if source is None:
+                return []
+            return sorted(key for key in _keys(db, source.path) if resolve(db, key, source.node_type) is None)
+
+    def broken_links(self) -> list[tuple[str, str]]:
+        """(path of the page, key) of every broken link, sorted."""
+        with reading(self.db_path) as db:
+            rows = db.execute(
+                """SELECT l.source_path, l.target_slug, w.node_type
+                   FROM wiki_links l JOIN wiki_index w ON w.path = l.source_path ORDER BY 1, 2"""
+            ).fetchall()
+            return [(row[0], row[1]) for row in rows if resolve(db, row[1], row[2]) is None]
+
+    def get_link_graph(self) -> dict[str, list[str]]:
+        """Slug -> slugs and broken keys it links to, for every page with links."""
+        with reading(self.db_path) as db:
+            slugs = [row[0] for row in db.execute("SELECT DISTINCT source_slug FROM wiki_links ORDER BY 1")]
+        return {slug: self.get_outgoing(slug) for slug in slugs}
+
+
+def resolve(db: sqlite3.Connection, key: str, source_type: str) -> LinkedPage | None:
+    """The page that a link key in a page of `source_type` means, or None where the link is broken."""
+    kind, _, name = key.rpartition("/")
+    for column in ("slug_key", "title_key"):
+        row = db.execute(
+            f"""SELECT path, node_type, slug, title FROM wiki_index
+                WHERE {column} = ?1 AND (?2 = '' OR node_type = ?2)
+                ORDER BY node_type <> ?3, {BY_TYPE} LIMIT 1""",
+            (name, kind, source_type),
+        ).fetchone()
+        if row is not None:
+            return LinkedPage(*row)
+    return None
+
+
+def _page(db: sqlite3.Connection, slug: str, node_type: str | None = None) -> LinkedPage | None:
+    path = find_path(db, slug, node_type)
+    if path is None:
+        return None
+    row = db.execute("SELECT path, node_type, slug, title FROM wiki_index WHERE path = ?", (path,)).fetchone()
+    return LinkedPage(*row)
+
+
+def _keys(db: sqlite3.Connection, path: str) -> list[str]:
+    rows = db.execute("SELECT target_slug FROM wiki_links WHERE source_path = ?", (path,))
+    return [str(row[0]) for row in rows]
+
+
+def _candidates(db: sqlite3.Connection, target: LinkedPage) -> list[LinkedPage]:
+    """Pages with a link whose key could mean the target."""
+    rows = db.execute(
+        """SELECT DISTINCT s.path, s.node_type, s.slug, s.title
+           FROM wiki_index t
+           JOIN wiki_links l ON l.target_slug IN
+             (t.slug_key, t.title_key, t.node_type || '/' || t.slug_key, t.node_type || '/' || t.title_key)
+           JOIN wiki_index s ON s.path = l.source_path
+           WHERE t.path = ? ORDER BY s.path""",
+        (target.path,),
+    )
+    return [LinkedPage(*row) for row in rows.fetchall()]
+
+
+def _links_to(db: sqlite3.Connection, source: LinkedPage, target: LinkedPage) -> bool:
+    return any(resolve(db, key, source.node_type) == target for key in _keys(db, source.path))

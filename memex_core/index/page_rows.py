@@ -1,0 +1,165 @@
+"""Between a page and its rows in the index. Every function works inside the caller's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable
+
+from memex_core.model.node import WikiNode
+from memex_core.text.clean import clean_text
+from memex_core.text.generated import without_markers
+from memex_core.text.instant import to_seconds
+from memex_core.text.links import name_key
+from memex_core.text.query_terms import index_terms
+from memex_core.text.slug import fold, slugify
+
+BODY_LIMIT = 262_144
+"""Characters of a body that are searched; what lies behind is kept in the page but not found."""
+
+_NAMES = """
+id slug slug_key title title_key node_type importance tags links sources created updated own_access_count
+own_last_access expires_at valid_from valid_to content_hash transcript_ref project project_label session_id
+harness kind started_at ended_at warning moment expires_s valid_from_s
+"""
+_COLUMNS = _NAMES.split()
+_ALL_ROWS = (
+    f"SELECT path, {', '.join(_COLUMNS)} FROM wiki_index WHERE page_id = ?",
+    "SELECT slug, title, body, tags, extra FROM wiki_fts WHERE rowid = ?",
+    "SELECT length FROM page_lengths WHERE page_id = ?",
+    "SELECT tag FROM page_tags WHERE page_id = ? ORDER BY tag",
+    """SELECT target_slug, l.source_slug FROM wiki_index JOIN wiki_links l ON l.source_path = path
+       WHERE page_id = ? ORDER BY target_slug""",
+)
+
+
+def put_page(db: sqlite3.Connection, path: str, node: WikiNode) -> None:
+    """Bring the rows of the page at `path` to what `node` says."""
+    row = db.execute("SELECT page_id FROM wiki_index WHERE path = ?", (path,)).fetchone()
+    page_id = row[0] if row else None
+    if page_id is not None:
+        _drop_dependents(db, page_id, path)
+    searched = _searched(node)
+    values = _values(node)
+    if page_id is None:
+        marks = ", ".join("?" * (len(_COLUMNS) + 1))
+        names = ", ".join([*_COLUMNS, "path, access_count, digest"])
+        inserted = db.execute(f"INSERT INTO wiki_index ({names}) VALUES ({marks}, 0, '')", [*values, path])
+        page_id = int(inserted.lastrowid or 0)
+    else:
+        assignments = ", ".join(f"{name} = ?" for name in _COLUMNS)
+        db.execute(f"UPDATE wiki_index SET {assignments} WHERE page_id = ?", [*values, page_id])
+    _put_dependents(db, page_id, path, node, searched)
+    count_access(db, [path])
+    seal(db, page_id)
+
+
+def drop_page(db: sqlite3.Connection, path: str) -> bool:
+    """Take the page at `path` out of the index; False where it was not there."""
+    row = db.execute("SELECT page_id FROM wiki_index WHERE path = ?", (path,)).fetchone()
+    if row is None:
+        return False
+    _drop_dependents(db, row[0], path)
+    db.execute("DELETE FROM wiki_index WHERE page_id = ?", (row[0],))
+    return True
+
+
+def put_links(db: sqlite3.Connection, path: str, slug: str, keys: Iterable[str]) -> None:
+    """Replace all links that go out of the page at `path`."""
+    db.execute("DELETE FROM wiki_links WHERE source_path = ?", (path,))
+    db.executemany("INSERT OR IGNORE INTO wiki_links VALUES (?, ?, ?)", [(path, key, slug) for key in keys])
+
+
+def count_access(db: sqlite3.Connection, paths: Iterable[str]) -> None:
+    """Bring access_count and last_access of these pages to what page and recalls.jsonl say together."""
+    db.executemany(
+        """UPDATE wiki_index SET
+             access_count = own_access_count
+               + ifnull((SELECT count FROM recall_counts r WHERE r.path = ?1), 0),
+             last_access = nullif(max(ifnull(own_last_access, ''),
+               ifnull((SELECT last_access FROM recall_counts r WHERE r.path = ?1), '')), '')
+           WHERE path = ?1""",
+        [(path,) for path in paths],
+    )
+
+
+def seal(db: sqlite3.Connection, page_id: int) -> None:
+    """Note a digest of all rows of a page, for the health check."""
+    db.execute("UPDATE wiki_index SET digest = ? WHERE page_id = ?", (page_digest(db, page_id), page_id))
+
+
+def page_digest(db: sqlite3.Connection, page_id: int) -> str:
+    """A digest of all rows of a page as they are, its access counts aside."""
+    parts: list[object] = []
+    for query in _ALL_ROWS:
+        for row in db.execute(query, (page_id,)):
+            parts.extend(tuple(row))
+    text = "\0".join(map(str, parts)).encode("utf-8", "replace")
+    return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+
+def _searched(node: WikiNode) -> tuple[str, str, str, str, str]:
+    """The columns of wiki_fts: slug, title, body, tags, extra."""
+    body = clean_text(without_markers(node.body)[:BODY_LIMIT])
+    title, tags = clean_text(node.title), clean_text(" ".join(node.tags))
+    extra = index_terms(f"{title}\n{tags}\n{body}")
+    if node.slug != slugify(node.title):
+        extra += index_terms(node.slug)
+    return clean_text(node.slug), title, body, tags, " ".join(extra)
+
+
+def _values(node: WikiNode) -> list[object]:
+    own = {
+        "node_type": node.type,
+        "own_access_count": node.access_count,
+        "own_last_access": node.last_access,
+        "slug_key": name_key(node.slug),
+        "title_key": name_key(node.title),
+        "tags": json.dumps(node.tags, ensure_ascii=False),
+        "links": json.dumps(node.links, ensure_ascii=False),
+        "sources": json.dumps(node.sources, ensure_ascii=False),
+        "moment": _moment(node),
+        "expires_s": _expires(node),
+        "valid_from_s": to_seconds(node.valid_from),
+    }
+    return [_storable(own[name] if name in own else getattr(node, name)) for name in _COLUMNS]
+
+
+def _storable(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) else value
+
+
+def _moment(node: WikiNode) -> float:
+    """What a time range means for the page (DESIGN §3): `updated`; for episodes when the session began."""
+    started = to_seconds(node.started_at) if node.type == "episode" else None
+    return started if started is not None else to_seconds(node.updated) or 0.0
+
+
+def _expires(node: WikiNode) -> float | None:
+    ends = [to_seconds(text, end=True) for text in (node.expires_at, node.valid_to)]
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _put_dependents(
+    db: sqlite3.Connection, page_id: int, path: str, node: WikiNode, searched: tuple[str, ...]
+) -> None:
+    db.execute(
+        "INSERT INTO wiki_fts (rowid, slug, title, body, tags, extra) VALUES (?, ?, ?, ?, ?, ?)",
+        (page_id, *searched),
+    )
+    length = len(searched[2].split()) + searched[4].count(" ")
+    db.execute("INSERT INTO page_lengths VALUES (?, ?)", (page_id, max(length, 1)))
+    tags = {fold(clean_text(tag)) for tag in node.tags}
+    db.executemany("INSERT INTO page_tags VALUES (?, ?)", [(tag, page_id) for tag in sorted(tags)])
+    put_links(db, path, clean_text(node.slug), [clean_text(key) for key in node.links])
+
+
+def _drop_dependents(db: sqlite3.Connection, page_id: int, path: str) -> None:
+    for statement in (
+        "DELETE FROM wiki_fts WHERE rowid = ?",
+        "DELETE FROM page_lengths WHERE page_id = ?",
+        "DELETE FROM page_tags WHERE page_id = ?",
+    ):
+        db.execute(statement, (page_id,))
+    db.execute("DELETE FROM wiki_links WHERE source_path = ?", (path,))

@@ -1,0 +1,53 @@
+"""Pages as rows, for lists that need no search: the rules of a project, all pages with their warnings."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memex_core.index.connection import reading
+from memex_core.index.filters import hidden_pages
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """What a list shows of a page. `path` is relative to the memory root."""
+
+    path: str
+    slug: str
+    title: str
+    node_type: str
+    updated: str
+    importance: float
+    project_label: str
+
+
+class PageTable:
+    """What the index knows of pages. Raises IndexUnusable."""
+
+    def __init__(self, db_path: Path | str) -> None:
+        self.db_path = db_path
+
+    def of_project(self, project: str, node_types: Sequence[str], *, now: float, limit: int) -> list[PageRow]:
+        """Pages of the project and pages of no project, of these types, that hold at `now` (seconds); the
+        most important first, then the latest.
+        """
+        marks = ", ".join("?" * len(node_types))
+        with reading(self.db_path) as db:
+            hidden = hidden_pages(db, now)
+            rows = db.execute(
+                f"""SELECT page_id, path, slug, title, node_type, updated, importance, project_label
+                    FROM wiki_index
+                    WHERE node_type IN ({marks}) AND (project = ? OR project IS NULL OR project = '')
+                    ORDER BY importance DESC, updated DESC, path""",
+                (*node_types, project),
+            )
+            kept = [_row(row) for row in rows if row["page_id"] not in hidden]
+        return kept[:limit]
+
+
+def _row(row: sqlite3.Row) -> PageRow:
+    values = {name: row[name] for name in PageRow.__slots__}
+    return PageRow(**values | {"project_label": row["project_label"] or ""})
