@@ -1,0 +1,1 @@
+"""Thought: values in, values out. No files, no database, no model."""

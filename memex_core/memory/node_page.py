@@ -1,0 +1,50 @@
+"""The body of an extracted node: what was said, then where it was said, a line a place (issue 2 item 7)."""
+
+from __future__ import annotations
+
+import re
+
+_HEADING = "Said in:"
+
+
+def source_line(session_id: str, turn: int, day: str) -> str:
+    """One place: a link to the episode, the turn, the date."""
+    return f"- [[{session_id}]] turn {turn}" + (f", {day}" if day else "")
+
+
+def with_source(body: str, line: str) -> str:
+    """`body` with `line` among its places; unchanged if it is there already."""
+    if line in body.splitlines():
+        return body
+    text = body.rstrip()
+    last = text.rsplit("\n", 1)[-1]
+    if _HEADING in text and last.startswith("- [["):
+        return f"{text}\n{line}\n"
+    return f"{text}\n\n{_HEADING}\n{line}\n" if text else f"{_HEADING}\n{line}\n"
+
+
+def with_statements(body: str, said: str) -> str:
+    """`body` with what the first paragraph of `said` states and `body` does not yet, put before its
+    places.
+    """
+    lines = [line.removeprefix("- ").strip() for line in said.split("\n\n", 1)[0].splitlines()]
+    missing = [f"- {line}" for line in lines if line and line not in body]
+    if not missing:
+        return body
+    before, heading, places = body.rpartition(f"\n{_HEADING}\n")
+    text = f"{(before if heading else places).rstrip()}\n\n" + "\n".join(missing)
+    return f"{text}\n\n{_HEADING}\n{places}" if heading else f"{text}\n"
+
+
+def without_session(body: str, session_id: str, turns: set[int] | None = None) -> str:
+    """`body` without the places in that session (only in `turns`, if given); the heading goes with the last
+    place.
+    """
+    place = re.compile(rf"- \[\[{re.escape(session_id)}\]\] turn (\d+)\b")
+    kept = []
+    for line in body.split("\n"):
+        found = place.match(line)
+        if found is None or (turns is not None and int(found[1]) not in turns):
+            kept.append(line)
+    text = "\n".join(kept).rstrip()
+    return (text.removesuffix(_HEADING).rstrip() if text.endswith(_HEADING) else text) + "\n"
