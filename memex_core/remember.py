@@ -1,0 +1,237 @@
+"""A session into memory: transcript and sidecar here, its pages in `session_pages` (DESIGN §3 rows tokens
+to forgetting, §4 Capture).
+
+Truth and thought meet here; the index is Memex's affair. The sidecar is written last: a capture that was
+cut off before it is done again, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memex_core import paths
+from memex_core.config import MemexConfig
+from memex_core.files.lock import memory_lock
+from memex_core.files.project import project_of
+from memex_core.memory.accounting import apply_usage, base_id
+from memex_core.memory.sharing import is_earlier, share_responses
+from memex_core.model.results import TranscriptLinkReport
+from memex_core.model.session import Header, Response, Session
+from memex_core.model.sidecar import Sidecar
+from memex_core.session_pages import SessionPages
+from memex_core.store.journal import Forgotten, Journal
+from memex_core.store.transcripts import StagedTurns, TranscriptHook
+
+LOCK_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What the owner of the index tells and is told. `holders`: response ids -> ids of the sessions that hold
+    any of them. `committed`: a session and its response ids are on disk now; called under the memory lock.
+    """
+
+    holders: Callable[[set[str]], Iterable[str]]
+    committed: Callable[[str, set[str]], None]
+
+
+class Remembering:
+    """Puts sessions into the truth of one memory root. `now` gives ISO 8601 UTC; `holders` is the index's
+    answer.
+    """
+
+    def __init__(
+        self, root: Path, config: MemexConfig, neighbours: Neighbours, now: Callable[[], str], version: str
+    ) -> None:
+        self.root = root
+        self.config = config
+        self.neighbours = neighbours
+        self.now = now
+        self.version = version
+        self.transcripts = TranscriptHook(root)
+        self.pages = SessionPages(root, config, self.transcripts, now)
+        self.journal = Journal(root)
+
+    def remember(self, session: Session) -> TranscriptLinkReport:
+        """Keep what was said, then what it meant. Raises WikiStoreError, LockTimeout, OSError; then nothing
+        is half written.
+        """
+        session_id = paths.safe_id(session.header.session_id)
+        forgotten = self.journal.forgotten()
+        if session_id in forgotten.sessions:
+            return self._report(Sidecar(session_id), "forgotten")
+        fresh = self._describe(session)
+        others = self._sharing(fresh)
+        leave_out = set(forgotten.turn_ids)
+        parents = [other for other in others if is_earlier(other, fresh)]
+        for parent in parents:
+            leave_out.update(parent.turn_ids)
+        if parents:
+            fresh.metadata.setdefault(
+                "forked_from", max(parents, key=lambda p: len(_shared(p, fresh))).session_id
+            )
+        with (
+            self.transcripts.stage(session.turns, leave_out) as staged,
+            memory_lock(self.root, LOCK_TIMEOUT_S),
+        ):
+            return self._commit(session, fresh, staged, forgotten)
+
+    def forget_session(self, session_id: str) -> None:
+        """Delete transcript, sidecar, episode and the session's place in its nodes; it is never captured
+        again.
+        """
+        session_id = paths.safe_id(session_id)
+        with memory_lock(self.root, LOCK_TIMEOUT_S):
+            sidecar = self.transcripts.sidecar(session_id) or Sidecar(session_id)
+            response_ids = sorted({base_id(r.id) for r in sidecar.responses})
+            self.journal.forget_session(session_id, sidecar.turn_ids, response_ids, self.now())
+            self.pages.forget(sidecar)
+            self.transcripts.delete_transcript(session_id)
+
+    def _describe(self, session: Session) -> Sidecar:
+        header, project = session.header, project_of(str(session.header.meta.get("cwd", "")))
+        return Sidecar(
+            session_id=header.session_id,
+            harness=header.harness,
+            kind=session.kind,
+            title=session.title,
+            started_at=header.started_at,
+            ended_at=header.ended_at,
+            born_at=session.born_at or header.started_at,
+            duration_s=header.duration_s,
+            agent_version=f"memex/{self.version}",
+            metadata=header.meta,
+            project=project.id,
+            project_label=project.label,
+            retracted_turns=sorted(session.retracted),
+            open_calls=session.open_calls,
+            skipped=session.skipped,
+            sources=session.sources,
+            reader_version=session.reader_version,
+            usage_fields=session.usage_fields,
+            responses=session.responses,
+        )
+
+    def _sharing(self, fresh: Sidecar) -> list[Sidecar]:
+        ids = self.neighbours.holders({base_id(r.id) for r in fresh.responses})
+        found = (self.transcripts.sidecar(other) for other in sorted(set(ids) - {fresh.session_id}))
+        return [sidecar for sidecar in found if sidecar is not None]
+
+    def _commit(
+        self, session: Session, fresh: Sidecar, staged: StagedTurns, forgotten: Forgotten
+    ) -> TranscriptLinkReport:
+        previous = self.transcripts.sidecar(fresh.session_id)
+        header = self._header(session, fresh, staged)
+        others = self._sharing(fresh)
+        outcome = self.transcripts.commit(staged, header, previous, session.reader_version)
+        _take_turns(fresh, staged)
+        if previous is not None:
+            _keep_history(fresh, previous, outcome)
+        fresh.counted_elsewhere.update(
+            {base_id(r.id): "forgotten" for r in fresh.responses if base_id(r.id) in forgotten.response_ids}
+        )
+        for other in others:
+            share_responses(fresh, other)
+            self._settle_other(fresh, other)
+        apply_usage(fresh, known=session.usage_known)
+        self.pages.derive(fresh, previous, forgotten)
+        wrote = self.transcripts.write_sidecar(fresh)
+        self.neighbours.committed(fresh.session_id, {base_id(r.id) for r in fresh.responses})
+        return self._report(fresh, "updated" if outcome == "unchanged" and wrote and previous else outcome)
+
+    def _header(self, session: Session, fresh: Sidecar, staged: StagedTurns) -> Header:
+        """The header line; a fork starts where its own turns start."""
+        header = session.header
+        header.captured_at = self.now()
+        if 0 in staged.number_of and staged.first_ts:
+            header.started_at = fresh.started_at = staged.first_ts
+            header.duration_s = fresh.duration_s = seconds_between(staged.first_ts, header.ended_at)
+        return header
+
+    def _settle_other(self, fresh: Sidecar, other: Sidecar) -> None:
+        """Write the sidecar of a session that shares responses; if it is younger, its copied turns feed it
+        no longer.
+        """
+        apply_usage(other, known=other.token_usage is not None)
+        if is_earlier(fresh, other):
+            mine = set(fresh.turn_ids)
+            inherited = [number for number, turn_id in enumerate(other.turn_ids, 1) if turn_id in mine]
+            if inherited != other.inherited_turns:
+                other.inherited_turns = inherited
+                self.pages.derive(other, other, self.journal.forgotten())
+        self.transcripts.write_sidecar(other)
+
+    def _report(self, sidecar: Sidecar, outcome: str) -> TranscriptLinkReport:
+        session_id = sidecar.session_id
+        return TranscriptLinkReport(
+            session_id=session_id,
+            transcript_file=str(paths.transcript_path(self.root, session_id)),
+            meta_file=str(paths.sidecar_path(self.root, session_id)),
+            episode_node=session_id,
+            episode_file_path=str(paths.page_path(self.root, "episode", session_id)),
+            turn_count=sidecar.turn_count,
+            user_turns=sidecar.user_turns,
+            agent_turns=sidecar.agent_turns,
+            tool_turns=sidecar.tool_turns,
+            outcome=outcome,
+            nodes=[node.path for node in sidecar.nodes],
+        )
+
+
+def seconds_between(start: str, end: str) -> float:
+    """Seconds from one ISO 8601 time to a later one; 0.0 where either is missing."""
+    try:
+        return max(
+            0.0, round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)
+        )
+    except ValueError:
+        return 0.0
+
+
+def _take_turns(fresh: Sidecar, staged: StagedTurns) -> None:
+    """The numbers of the transcript in place of the reader's: turns left out shift what follows."""
+    fresh.turn_ids = list(staged.ids)
+    fresh.turn_count = len(staged.ids)
+    fresh.user_turns, fresh.agent_turns, fresh.tool_turns = (
+        staged.roles[role] for role in ("user", "agent", "tool")
+    )
+    fresh.body_sha256, fresh.body_bytes = staged.sha256, staged.bytes
+    fresh.retracted_turns = sorted({n for old in fresh.retracted_turns if (n := _number(staged, old))})
+    for response in fresh.responses:
+        response.turn = _nearest(staged, response.turn)
+
+
+def _shared(one: Sidecar, other: Sidecar) -> set[str]:
+    return {r.id for r in one.responses} & {r.id for r in other.responses}
+
+
+def _number(staged: StagedTurns, old: int) -> int:
+    return staged.number_of[old - 1] if 0 < old <= len(staged.number_of) else 0
+
+
+def _nearest(staged: StagedTurns, old: int) -> int:
+    """The kept turn that a response belongs to: its own, else the last kept one before it, else the first."""
+    for candidate in range(min(old, len(staged.number_of)), 0, -1):
+        if staged.number_of[candidate - 1]:
+            return staged.number_of[candidate - 1]
+    return 1 if staged.ids else 0
+
+
+def _keep_history(fresh: Sidecar, previous: Sidecar, outcome: str) -> None:
+    """What a shrunken or replaced log no longer tells stays known."""
+    if outcome != "merged":
+        return
+    fresh.retracted_turns = sorted({*fresh.retracted_turns, *previous.retracted_turns})
+    seen: dict[str, Response] = {response.id: response for response in fresh.responses}
+    for response in previous.responses:
+        mine = seen.get(response.id)
+        if mine is None:
+            fresh.responses.append(response)
+        elif response.output > mine.output:
+            fresh.responses[fresh.responses.index(mine)] = response
+    fresh.responses.sort(key=lambda response: (response.ts, response.id))
+    fresh.started_at = min(filter(None, (fresh.started_at, previous.started_at)), default="")
+    fresh.ended_at = max(fresh.ended_at, previous.ended_at)

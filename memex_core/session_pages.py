@@ -1,0 +1,202 @@
+"""The pages of a session: its episode, and the nodes that its user's words gave (DESIGN §3, §4; issue 2
+items 6 and 7).
+
+Both are derived from the transcript as it lies on disk, so that they can be derived again when turns turn
+out to be another session's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memex_core import paths
+from memex_core.config import MemexConfig
+from memex_core.errors import BadPage
+from memex_core.files.operation_log import log_operation
+from memex_core.memory.accounting import local_day
+from memex_core.memory.episode import Digest, episode_body, episode_title
+from memex_core.memory.extractor import NodeExtractor
+from memex_core.memory.node_page import source_line, with_source, with_statements, without_session
+from memex_core.model.node import WikiNode, WriteInput
+from memex_core.model.session import Turn
+from memex_core.model.sidecar import KeptNode, Sidecar
+from memex_core.store.journal import Forgotten, Journal
+from memex_core.store.transcripts import TranscriptHook
+from memex_core.store.wiki_store import WikiStore
+from memex_core.text.generated import merge_generated, part_digest
+
+
+class SessionPages:
+    """Writes and removes the pages of sessions in one memory root. `now` gives ISO 8601 UTC."""
+
+    def __init__(
+        self, root: Path, config: MemexConfig, transcripts: TranscriptHook, now: Callable[[], str]
+    ) -> None:
+        self.root = root
+        self.config = config
+        self.transcripts = transcripts
+        self.now = now
+        self.store = WikiStore(root, slug_algo=config.pages.slug_algo)
+        self.journal = Journal(root)
+
+    def derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten) -> None:
+        """Bring episode and nodes to what transcript and sidecar say; notes in `sidecar` what it wrote."""
+        digest = Digest()
+        left_out = {*sidecar.retracted_turns, *sidecar.inherited_turns}
+        turns = self._kept_turns(sidecar.session_id, left_out, digest)
+        inputs: list[WriteInput] = []
+        if self.config.extract.enabled and sidecar.kind == "user":
+            inputs = NodeExtractor(tool_results=self.config.extract.tool_results).extract(turns)
+        for _ in turns:  # the digest wants every turn, whatever the extractor took
+            pass
+        if sidecar.kind != "internal" and sidecar.turn_count > len(left_out):
+            self._write_episode(sidecar, previous, digest)
+        elif previous is not None:
+            self._remove(sidecar.session_id, "episode", "its turns belong to an earlier session")
+        self._write_nodes(sidecar, previous, inputs, forgotten)
+
+    def forget(self, sidecar: Sidecar) -> None:
+        """Delete the episode and the session's place in every node that it gave."""
+        for node in sidecar.nodes:
+            self._drop_source(node, sidecar.session_id)
+        self._remove(sidecar.session_id, "episode", "session deleted")
+
+    def _kept_turns(self, session_id: str, left_out: set[int], digest: Digest) -> Iterator[Turn]:
+        for turn in self.transcripts.turns(session_id):
+            if turn.turn not in left_out:
+                digest.add(turn)
+                yield turn
+
+    def _write_episode(self, sidecar: Sidecar, previous: Sidecar | None, digest: Digest) -> None:
+        page = self.store.read(sidecar.session_id, "episode")
+        known_title, known_digest = _last_generated(previous)
+        sidecar.generated_title, sidecar.generated_sha256 = known_title, known_digest
+        if page is None and known_digest and self._has_docs():
+            return  # a person deleted the page
+        title = episode_title(sidecar, digest)
+        text = episode_body(sidecar, digest, max_chars=self.config.pages.max_body_chars)
+        fresh = [tag for tag in (sidecar.harness, sidecar.kind if sidecar.kind != "user" else "") if tag]
+        written = self._put(
+            WikiNode(
+                type="episode",
+                title=page.title if page and page.title not in ("", known_title) else title,
+                body=merge_generated(page.body if page else "", text, known_digest),
+                slug=sidecar.session_id,
+                tags=page.tags if page else fresh,
+                importance=page.importance if page else self.config.pages.default_importance,
+                transcript_ref=paths.transcript_ref(sidecar.session_id),
+                session_id=sidecar.session_id,
+                harness=sidecar.harness,
+                kind=sidecar.kind,
+                started_at=sidecar.started_at or None,
+                ended_at=sidecar.ended_at or None,
+                project=sidecar.project or None,
+                project_label=sidecar.project_label or None,
+            )
+        )
+        if written is not None:
+            sidecar.generated_title, sidecar.generated_sha256 = title, part_digest(text)
+
+    def _write_nodes(
+        self, sidecar: Sidecar, previous: Sidecar | None, inputs: list[WriteInput], forgotten: Forgotten
+    ) -> None:
+        wanted = _by_place(inputs)
+        kept: list[KeptNode] = []
+        for node in previous.nodes if previous else []:
+            if wanted.pop((node.turn, node.cue, node.title), None) is None:
+                self._drop_source(node, sidecar.session_id, {node.turn})
+            elif self._find(node.path) is not None:
+                kept.append(node)
+            elif self._has_docs():  # a person deleted the page
+                self.journal.forget_node(sidecar.session_id, node.turn, node.cue, node.title, self.now())
+        for (turn, cue, title), item in wanted.items():
+            if (sidecar.session_id, turn, cue, title) not in forgotten.nodes:
+                kept += self._write_node(sidecar, item, turn, cue)
+        sidecar.nodes = sorted(kept, key=lambda node: (node.turn, node.cue, node.path))
+
+    def _write_node(self, sidecar: Sidecar, item: WriteInput, turn: int, cue: str) -> list[KeptNode]:
+        page = self.store.find(item.type, item.title)
+        day = local_day(sidecar.started_at) if sidecar.started_at else ""
+        place = source_line(sidecar.session_id, turn, day)
+        node = page or WikiNode(
+            type=item.type,
+            title=item.title,
+            body=item.body,
+            tags=item.tags,
+            importance=self.config.pages.default_importance if item.importance is None else item.importance,
+            expires_at=item.expires_at,
+            valid_from=item.valid_from,
+            valid_to=item.valid_to,
+            project=sidecar.project or None,
+            project_label=sidecar.project_label or None,
+        )
+        node.body = with_source(with_statements(node.body, item.body), place)
+        node.sources = list(dict.fromkeys([*node.sources, f"{sidecar.session_id}#{turn}"]))
+        written = self._put(node)
+        return [KeptNode(_name(written), turn, cue, item.title)] if written else []
+
+    def _drop_source(self, kept: KeptNode, session_id: str, turns: set[int] | None = None) -> None:
+        """Take a session, or some of its turns, out of a node; a node without a source that no hand has
+        edited goes.
+        """
+        page = self._find(kept.path)
+        if page is None:
+            return
+        page.sources = [s for s in page.sources if not _is_from(s, session_id, turns)]
+        if not page.sources and not self.store.is_edited(page):
+            self._remove(page.slug, page.type, "its last source is gone")
+            return
+        page.body = without_session(page.body, session_id, turns)
+        self._put(page)
+
+    def _find(self, name: str) -> WikiNode | None:
+        """The page "<folder>/<slug>", also after a person moved it to another type."""
+        folder, _, slug = name.partition("/")
+        node_type = paths.TYPE_OF_FOLDER.get(folder)
+        return (self.store.read(slug, node_type) if node_type else None) or self.store.read(slug)
+
+    def _put(self, node: WikiNode) -> WikiNode | None:
+        """The page as written; None where its front matter cannot be read: such a page is its owner's to
+        mend, and costs the session nothing else.
+        """
+        try:
+            written = self.store.put(node, now=self.now())
+        except BadPage as bad:
+            log_operation(self.root, "write-page", str(bad.path.name), "left alone", detail=bad.reason)
+            return None
+        if written.change:
+            self.journal.page_changed(written.change, _name(written.node), written.node.title, self.now())
+        return written.node
+
+    def _remove(self, slug: str, node_type: str, why: str) -> None:
+        page = self.store.read(slug, node_type)
+        if page is not None:
+            self.store.delete(slug, node_type)
+            self.journal.page_changed("remove", _name(page), page.title, self.now(), why)
+
+    def _has_docs(self) -> bool:
+        """False when the whole page folder is gone: then nobody deleted one page on purpose."""
+        return paths.docs_dir(self.root).is_dir()
+
+
+def _by_place(inputs: list[WriteInput]) -> dict[tuple[int, str, str], WriteInput]:
+    """(turn, cue, title) -> what was found there; the extractor gives turns as sources "#<turn>"."""
+    found: dict[tuple[int, str, str], WriteInput] = {}
+    for item in inputs:
+        for source in item.sources:
+            found.setdefault((int(source.rpartition("#")[2]), item.cue, item.title), item)
+    return found
+
+
+def _is_from(source: str, session_id: str, turns: set[int] | None) -> bool:
+    session, _, turn = source.partition("#")
+    return session == session_id and (turns is None or (turn.isdigit() and int(turn) in turns))
+
+
+def _last_generated(previous: Sidecar | None) -> tuple[str, str]:
+    return (previous.generated_title, previous.generated_sha256) if previous else ("", "")
+
+
+def _name(page: WikiNode) -> str:
+    return f"{paths.FOLDER_OF_TYPE[page.type]}/{page.slug}"

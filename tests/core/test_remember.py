@@ -1,0 +1,331 @@
+"""A session into memory (DESIGN §3, §4; issue 2 items 4 to 7 and 12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memex_core.errors import NotFound
+from memex_core.memex import Memex
+from memex_core.model.session import Header, Response, Session, Turn
+
+NAMES = {"input_tokens": ["input"], "output_tokens": ["output"], "total_tokens": ["input", "output"]}
+
+
+class Turns:
+    """Turns as a reader gives them: fresh ones at every iteration."""
+
+    def __init__(self, *said: tuple[str, str, str]) -> None:
+        self.said = said
+
+    def __iter__(self) -> Iterator[Turn]:
+        for number, (name, role, text) in enumerate(self.said, 1):
+            yield Turn(role, text, f"2026-09-15T10:00:{number:02d}Z", number, id=name.rjust(12, "0"))  # type: ignore[arg-type]
+
+
+def session(
+    name: str,
+    *said: tuple[str, str, str],
+    born: str = "2026-09-15T10:00:00Z",
+    title: str = "",
+    kind: str = "user",
+) -> Session:
+    """One response for every agent turn, 10 tokens in and 5 out, named after the turn."""
+    header = Header(
+        "test", name, "", "2026-09-15T10:00:00Z", "2026-09-15T11:00:00Z", 3600.0, {"cwd": "/home/dev/shop"}
+    )
+    responses = [
+        Response(f"r-{turn_id}", "model-a", f"2026-09-15T10:00:{number:02d}Z", number, input=10, output=5)
+        for number, (turn_id, role, _) in enumerate(said, 1)
+        if role == "agent"
+    ]
+    return Session(
+        header,
+        Turns(*said),
+        responses,
+        NAMES,
+        kind=kind,  # type: ignore[arg-type]
+        title=title,
+        born_at=born,
+        turn_count=len(said),
+    )
+
+
+HELLO = ("a", "user", "I prefer ruff over flake8.")
+NOTED = ("b", "agent", "Noted.")
+MORE = ("c", "user", "Now fix the build.")
+FIXED = ("d", "agent", "Fixed.")
+
+
+@pytest.fixture
+def memex(root: Path) -> Memex:
+    return Memex(root)
+
+
+def page_text(memex: Memex, name: str) -> str:
+    page = memex.read(name)
+    assert page is not None and page.file_path is not None
+    return page.file_path.read_text("utf-8")
+
+
+def preference(memex: Memex) -> str:
+    (page,) = memex.list_pages("preference")
+    return page.slug
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Every file of truth and its bytes; the index and logs are none."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and path.name not in (".lock", "mem.db", "memex.log") and "mem.db" not in path.name
+    }
+
+
+def test_a_session_becomes_transcript_sidecar_page_and_node(memex: Memex) -> None:
+    report = memex.remember(session("s1", HELLO, NOTED))
+    assert report.outcome == "new" and (report.user_turns, report.agent_turns) == (1, 1)
+    assert Path(report.transcript_file).exists() and Path(report.meta_file).exists()
+    assert "I prefer ruff over flake8." in page_text(memex, "s1")
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["s1#1"] and "s1" in page.links
+
+
+def test_recall_finds_the_preference_with_its_session(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    hits = memex.recall("ruff").hits
+    assert any(hit.node_type == "preference" and hit.sources == ["s1#1"] for hit in hits)
+
+
+def test_the_same_log_again_changes_no_byte(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    before = tree(memex.root)
+    assert memex.remember(session("s1", HELLO, NOTED)).outcome == "unchanged"
+    assert tree(memex.root) == before
+
+
+def test_a_longer_log_extends_page_and_transcript(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    assert memex.remember(session("s1", HELLO, NOTED, MORE, FIXED)).outcome == "extended"
+    assert "Now fix the build." in page_text(memex, "s1")
+    assert len(memex.list_pages("preference")) == 1
+
+
+def test_capturing_in_two_steps_ends_where_one_step_ends(tmp_path: Path) -> None:
+    now = "2026-09-15T12:00:00Z"
+    stepwise, at_once = (Memex(tmp_path / name, now=lambda: now) for name in ("stepwise", "at_once"))
+    stepwise.remember(session("s1", HELLO, NOTED))
+    stepwise.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    at_once.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    for name in ("transcripts/s1.jsonl", "transcripts/s1.meta.json"):
+        assert (stepwise.root / name).read_bytes() == (at_once.root / name).read_bytes()
+    pages = [m.read("s1") for m in (stepwise, at_once)]
+    assert pages[0] is not None and pages[1] is not None and pages[0].body == pages[1].body
+
+
+def test_tokens_are_in_the_sidecar_and_never_in_the_transcript(memex: Memex) -> None:
+    report = memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    meta = json.loads(Path(report.meta_file).read_text("utf-8"))
+    assert meta["token_usage"] == {"input_tokens": 20, "output_tokens": 10, "total_tokens": 30}
+    assert meta["turn_token_usage"] == {
+        "2": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
+        "4": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
+    }
+    assert "token" not in Path(report.transcript_file).read_text("utf-8")
+
+
+@pytest.mark.parametrize("order", [("parent", "fork"), ("fork", "parent")])
+def test_a_fork_keeps_and_counts_only_its_own_part(memex: Memex, order: tuple[str, str]) -> None:
+    logs = {
+        "parent": lambda: session("parent", HELLO, NOTED),
+        "fork": lambda: session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"),
+    }
+    for name in order:
+        memex.remember(logs[name]())
+    totals = {s.session_id: s.total_tokens for s in memex.list_sessions()}
+    assert totals == {"parent": 15, "fork": 15}
+    assert "I prefer ruff" not in page_text(memex, "fork") and "Now fix the build." in page_text(
+        memex, "fork"
+    )
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["parent#1"]
+
+
+def test_the_transcript_of_a_fork_begins_with_its_own_turns(memex: Memex) -> None:
+    memex.remember(session("parent", HELLO, NOTED))
+    memex.remember(session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"))
+    assert [turn.content for turn in memex.transcripts.turns("fork")] == ["Now fix the build.", "Fixed."]
+    sidecar = memex.transcripts.sidecar("fork")
+    assert sidecar is not None and sidecar.metadata["forked_from"] == "parent"
+    assert sidecar.turn_token_usage == {"2": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}}
+
+
+def test_a_fact_said_in_two_sessions_is_one_node_with_two_sources(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(
+        session("s2", ("x", "user", "By the way, I prefer ruff over flake8!"), ("y", "agent", "Yes."))
+    )
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["s1#1", "s2#1"]
+
+
+def test_hand_edits_of_a_page_survive_the_next_capture(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read("s1")
+    assert page is not None and page.file_path is not None
+    text = page.file_path.read_text("utf-8")
+    page.file_path.write_text(
+        text.replace('title: "', 'mine: yes # keep\ntitle: "My own ') + "\nMy note.\n", "utf-8"
+    )
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    after = page_text(memex, "s1")
+    assert "My note." in after and "mine: yes # keep" in after and "My own I prefer ruff" in after
+    assert "Now fix the build." in after
+
+
+def test_hand_edits_of_a_node_survive_a_second_source(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read(preference(memex))
+    assert page is not None and page.file_path is not None
+    page.file_path.write_text(page.file_path.read_text("utf-8") + "\nBecause it is fast.\n", "utf-8")
+    memex.remember(session("s2", ("x", "user", "I prefer ruff over flake8."), ("y", "agent", "Yes.")))
+    after = page_text(memex, page.slug)
+    assert "Because it is fast." in after and "[[s2]] turn 1" in after
+
+
+def test_a_node_that_a_person_deleted_does_not_come_back(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read(preference(memex))
+    assert page is not None and page.file_path is not None
+    page.file_path.unlink()
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED, ("e", "user", "thanks")))
+    assert memex.list_pages("preference") == []
+
+
+def test_an_episode_that_a_person_deleted_does_not_come_back(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read("s1")
+    assert page is not None and page.file_path is not None
+    page.file_path.unlink()
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    assert memex.read("s1") is None
+
+
+def test_a_retracted_turn_stays_in_the_transcript_and_feeds_nothing(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    rewound = session("s1", HELLO, NOTED, ("e", "user", "Start over"), ("f", "agent", "Sure."))
+    rewound.retracted = {1, 2}
+    memex.remember(rewound)
+    assert next(iter(memex.transcripts.turns("s1"))).content == "I prefer ruff over flake8."
+    assert "ruff" not in page_text(memex, "s1")
+    assert memex.list_pages("preference") == []
+
+
+def test_a_deleted_session_is_gone_everywhere_and_never_captured_again(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.delete_session("s1")
+    assert memex.list_sessions() == [] and memex.list_pages() == [] and memex.recall("ruff").hits == []
+    assert memex.remember(session("s1", HELLO, NOTED)).outcome == "forgotten"
+    assert memex.list_pages() == []
+
+
+def test_deleting_a_session_leaves_what_another_session_also_said(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s2", ("x", "user", "I prefer ruff over flake8."), ("y", "agent", "Yes.")))
+    memex.delete_session("s1")
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["s2#1"] and "[[s1]]" not in page.body
+
+
+def test_a_forgotten_session_does_not_come_back_through_its_fork(memex: Memex) -> None:
+    memex.remember(session("parent", HELLO, NOTED))
+    memex.delete_session("parent")
+    memex.remember(session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"))
+    assert [turn.content for turn in memex.transcripts.turns("fork")] == ["Now fix the build.", "Fixed."]
+    assert memex.list_pages("preference") == []
+    assert memex.list_sessions()[0].total_tokens == 15
+
+
+def test_deleting_what_is_not_there_says_so(memex: Memex) -> None:
+    with pytest.raises(NotFound, match="no session named 'nope'"):
+        memex.delete_session("nope")
+
+
+def test_an_internal_session_keeps_its_cost_and_makes_no_page(memex: Memex) -> None:
+    internal = session("guard", kind="internal")
+    internal.responses = [Response("r9", "model-a", "2026-09-15T10:00:00Z", 0, input=7, output=1)]
+    memex.remember(internal)
+    assert memex.list_pages() == []
+    sidecar = memex.transcripts.sidecar("guard")
+    assert sidecar is not None and (sidecar.token_usage or {})["total_tokens"] == 8
+
+
+def test_a_subagent_session_is_kept_but_its_words_are_nobodys_preference(memex: Memex) -> None:
+    memex.remember(session("sub", HELLO, NOTED, kind="subagent"))
+    assert memex.read("sub") is not None and memex.list_pages("preference") == []
+    assert memex.list_sessions(kind="user") == []
+
+
+def test_deleting_the_index_loses_nothing(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    before = [(hit.slug, hit.sources) for hit in memex.recall("ruff").hits]
+    (memex.root / "mem.db").unlink()
+    assert [(hit.slug, hit.sources) for hit in Memex(memex.root).recall("ruff").hits] == before
+
+
+def test_every_file_of_the_memory_is_private(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.recall("ruff")
+    loose = [path for path in (memex.root, *memex.root.rglob("*")) if path.stat().st_mode & 0o077]
+    assert loose == []
+
+
+def test_provenance_of_an_extracted_node_is_direct(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    report = memex.get_provenance(preference(memex))
+    assert report.confidence == "direct" and report.sources == ["s1#1"]
+    assert report.transcript_files == [str(memex.root / "transcripts" / "s1.jsonl")]
+
+
+def test_provenance_of_an_episode_is_its_transcript(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    report = memex.get_provenance("s1")
+    assert report.confidence == "direct" and report.direct_transcript_ref == "transcripts/s1.jsonl"
+
+
+def test_the_journal_tells_what_changed(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    lines = [json.loads(line) for line in (memex.root / "journal.jsonl").read_text("utf-8").splitlines()]
+    assert {(line["action"], line["file"].split("/")[0]) for line in lines} == {
+        ("add", "episodes"),
+        ("add", "preferences"),
+    }
+
+
+def test_a_page_that_a_person_broke_is_left_alone_and_costs_the_session_nothing_else(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read("s1")
+    assert page is not None and page.file_path is not None
+    broken = page.file_path.read_text("utf-8").replace('title: "', 'title: [unclosed "', 1)
+    page.file_path.write_text(broken, "utf-8")
+    said = (*(HELLO, NOTED, MORE, FIXED), ("e", "user", "I always use pytest."))
+    assert memex.remember(session("s1", *said)).outcome == "extended"
+    assert page.file_path.read_text("utf-8") == broken
+    assert len(memex.list_pages("preference")) == 2
+    assert any("s1.md" in warning for warning in memex.page_warnings())
+
+
+def test_a_mended_page_is_brought_up_to_date_by_the_next_capture(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read("s1")
+    assert page is not None and page.file_path is not None
+    good = page.file_path.read_text("utf-8")
+    page.file_path.write_text(good.replace('title: "', 'title: [unclosed "', 1), "utf-8")
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    page.file_path.write_text(good, "utf-8")
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    assert "Now fix the build." in page_text(memex, "s1")
