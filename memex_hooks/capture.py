@@ -1,0 +1,303 @@
+"""Envelope -> log -> session -> memory, and the sweep for sessions whose hook never ran (DESIGN §4
+Capture).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memex_core import paths
+from memex_core.errors import LockTimeout
+from memex_core.files.atomic import remove_stale_temps
+from memex_core.files.lock import memory_lock
+from memex_core.files.operation_log import log_operation
+from memex_core.memex import Memex
+from memex_core.model.session import Session, Turn, TurnSource
+from memex_core.text.redact import redact
+from memex_hooks import spool
+from memex_hooks.harness import Harness, HookEvent, LogFile
+from memex_hooks.harnesses import HARNESSES
+
+SETTLE_S = 1.0
+"""How long a worker lets the spool and a log settle at most, in seconds."""
+QUIET_S = 0.25
+"""A spool without a new envelope for this long has no burst under way."""
+
+
+@dataclass(slots=True)
+class Captured:
+    """What became of one log. `outcome` is that of `TranscriptLinkReport`, or "current", "empty", "gone",
+    "failed".
+    """
+
+    harness: str
+    path: str
+    session_id: str
+    outcome: str
+    turns: int = 0
+    nodes: int = 0
+    error: str = ""
+
+
+class RedactedTurns:
+    """The turns of a session with secrets taken out; as lazy and as repeatable as what it wraps."""
+
+    def __init__(self, turns: TurnSource) -> None:
+        self.turns = turns
+
+    def __iter__(self) -> Iterator[Turn]:
+        for turn in self.turns:
+            turn.content = redact(turn.content)
+            turn.query = redact(turn.query) if turn.query is not None else None
+            turn.result = redact(turn.result) if turn.result is not None else None
+            yield turn
+
+
+def redacted(session: Session) -> Session:
+    """`session` with every text of it redacted before the core sees it (DESIGN §3, row redaction)."""
+    session.turns = RedactedTurns(session.turns)
+    session.title = redact(session.title)
+    session.header.meta = _redact_values(session.header.meta)
+    session.open_calls = [{key: redact(value) for key, value in call.items()} for call in session.open_calls]
+    return session
+
+
+def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
+    """True when the log and its parts are as they were when the session was captured, by this reader."""
+    captured = memex.transcripts.read_from(log.session_id) if _usable(log.session_id) else None
+    if captured is None or captured[0] != harness.READER_VERSION:
+        return log.session_id in memex.forgotten().sessions
+    seen = {(source.path, source.size, source.mtime_ns, source.ino) for source in captured[1]}
+    return seen == set(_stats(log))
+
+
+def capture_log(memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool = False) -> Captured:
+    """Bring one log into memory unless it is there already. Content never raises; a full disk or a held
+    lock does.
+    """
+    if is_current(memex, harness, log):
+        return Captured(harness.NAME, str(log.path), log.session_id, "current")
+    try:
+        session = harness.read_session(log)
+    except FileNotFoundError:
+        return Captured(harness.NAME, str(log.path), log.session_id, "gone")
+    if session is None:
+        return Captured(harness.NAME, str(log.path), log.session_id, "empty")
+    session_id = session.header.session_id
+    if dry_run:
+        return Captured(harness.NAME, str(log.path), session_id, "would capture", session.turn_count)
+    if memex.config.capture.redact:
+        session = redacted(session)
+    started = time.perf_counter()
+    report = memex.remember(session)
+    log_operation(memex.root, "capture", session_id, report.outcome, time.perf_counter() - started)
+    return Captured(
+        harness.NAME, str(log.path), session_id, report.outcome, report.turn_count, len(report.nodes)
+    )
+
+
+def find_logs(harness: Harness, env: Mapping[str, str]) -> list[LogFile]:
+    """Every log of a harness, oldest change first, so that a fork meets its original in memory."""
+    return sorted(harness.find_logs(env), key=lambda log: (log.mtime_ns, str(log.path)))
+
+
+def sweep(
+    memex: Memex,
+    harness: Harness,
+    env: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    on_each: Callable[[Captured], None] = lambda captured: None,
+) -> list[Captured]:
+    """Capture every log of a harness that is not in memory as it is on disk; a log that fails does not stop
+    the others.
+    """
+    results = []
+    for log in find_logs(harness, env):
+        results.append(_captured_or_failed(memex, harness, log, dry_run))
+        on_each(results[-1])
+    memex.heal()
+    return results
+
+
+def behind(memex: Memex, harness: Harness, env: Mapping[str, str]) -> tuple[list[LogFile], int]:
+    """The logs that hold a conversation and are not in memory as they are on disk, and how many logs there
+    are in all.
+    """
+    logs = find_logs(harness, env)
+    missing = [log for log in logs if not is_current(memex, harness, log)]
+    return [log for log in missing if _readable_session(harness, log)], len(logs)
+
+
+def drain(root: Path, env: Mapping[str, str], *, settle_s: float = SETTLE_S) -> list[Captured]:
+    """Work off the spool, one worker at a time; a second one leaves at once, the first sees its envelopes.
+
+    Looks once more after it let go of the lock, for the envelope that came in between.
+    """
+    results: list[Captured] = []
+    tried: set[str] = set()
+    while _untried(root, tried):
+        try:
+            with memory_lock(paths.spool_dir(root), timeout=0.0):
+                remove_stale_temps(paths.spool_dir(root))
+                while _untried(root, tried):
+                    _wait_for_quiet(root, settle_s)
+                    batch = _untried(root, tried)
+                    tried.update(_stem(path) for path in batch)
+                    results += _drain_batch(root, env, batch, settle_s)
+        except LockTimeout:
+            break
+    return results
+
+
+@dataclass(slots=True)
+class _Job:
+    """The envelopes of one session: worth one capture."""
+
+    harness: Harness
+    env: Mapping[str, str]
+    event: HookEvent
+    envelopes: list[spool.Envelope] = field(default_factory=list)
+
+
+def _drain_batch(root: Path, env: Mapping[str, str], batch: list[Path], settle_s: float) -> list[Captured]:
+    memex = Memex(root)
+    jobs, sweeps = _jobs(batch, env)
+    results = []
+    for job in jobs:
+        results.append(_run_job(memex, job, settle_s))
+        for envelope in job.envelopes:
+            if results[-1].outcome == "failed":
+                spool.give_back(envelope.path)
+            else:
+                spool.done(envelope)
+    memex.heal()
+    for harness, harness_env in sweeps:
+        results += sweep(memex, harness, harness_env)
+    return results
+
+
+def _jobs(
+    batch: list[Path], env: Mapping[str, str]
+) -> tuple[list[_Job], list[tuple[Harness, Mapping[str, str]]]]:
+    jobs: dict[tuple[str, str, str], _Job] = {}
+    sweeps: dict[tuple[str, str], tuple[Harness, Mapping[str, str]]] = {}
+    for path in batch:
+        try:
+            envelope = spool.read_envelope(path)
+        except OSError:
+            continue
+        harness = HARNESSES.get(envelope.harness) if envelope else None
+        if envelope is None or harness is None:
+            spool.give_back(path)
+            continue
+        event = harness.parse_event(envelope.event, envelope.payload)
+        harness_env = harness.with_config_dir(env, envelope.config_dir)
+        key = (harness.NAME, envelope.config_dir, event.log_path or event.session_id)
+        job = jobs.setdefault(key, _Job(harness, harness_env, event))
+        job.envelopes.append(envelope)
+        if event.kind == "started":
+            sweeps[(harness.NAME, envelope.config_dir)] = (harness, harness_env)
+    return list(jobs.values()), list(sweeps.values())
+
+
+def _run_job(memex: Memex, job: _Job, settle_s: float) -> Captured:
+    log = _log_of(job)
+    if log is None:
+        return Captured(job.harness.NAME, job.event.log_path, job.event.session_id, "gone")
+    log = _settled(job.harness, log, settle_s)
+    return _captured_or_failed(memex, job.harness, log, dry_run=False)
+
+
+def _log_of(job: _Job) -> LogFile | None:
+    if job.event.log_path:
+        return job.harness.log_file(Path(job.event.log_path))
+    if not job.event.session_id:
+        return None
+    return next(
+        (log for log in job.harness.find_logs(job.env) if log.session_id == job.event.session_id), None
+    )
+
+
+def _wait_for_quiet(root: Path, settle_s: float) -> None:
+    """Let a burst of hooks end, so that its last capture is the only one that does work."""
+    deadline = time.monotonic() + settle_s
+    while time.monotonic() < deadline:
+        try:
+            youngest = max(path.stat().st_mtime for path in spool.pending(root))
+        except (ValueError, FileNotFoundError):
+            return
+        age = time.time() - youngest
+        if age >= QUIET_S or age < 0:
+            return
+        time.sleep(min(QUIET_S - age, settle_s))
+
+
+def _settled(harness: Harness, log: LogFile, settle_s: float) -> LogFile:
+    """The log once its size has stood still for a moment: the harness writes it while the hook fires."""
+    deadline = time.monotonic() + settle_s
+    while time.monotonic() < deadline:
+        time.sleep(min(QUIET_S / 2, settle_s))
+        later = harness.log_file(log.path)
+        if later is None or (later.size, later.mtime_ns) == (log.size, log.mtime_ns):
+            return later or log
+        log = later
+    return log
+
+
+def _captured_or_failed(memex: Memex, harness: Harness, log: LogFile, dry_run: bool) -> Captured:
+    try:
+        return capture_log(memex, harness, log, dry_run=dry_run)
+    except Exception as error:
+        # One session must never cost another: what went wrong is noted, shown by doctor, and tried again.
+        reason = f"{type(error).__name__}: {error}"
+        log_operation(
+            memex.root, "capture", log.session_id or log.path.stem, "failed", detail=type(error).__name__
+        )
+        return Captured(harness.NAME, str(log.path), log.session_id, "failed", error=reason)
+
+
+def _untried(root: Path, tried: set[str]) -> list[Path]:
+    return [path for path in spool.pending(root) if _stem(path) not in tried]
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".json").split(".try", 1)[0]
+
+
+def _stats(log: LogFile) -> Iterable[tuple[str, int, int, int]]:
+    yield str(log.path), log.size, log.mtime_ns, log.ino
+    for part in log.parts:
+        try:
+            status = part.stat()
+        except OSError:
+            continue
+        yield str(part), status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _readable_session(harness: Harness, log: LogFile) -> bool:
+    try:
+        return harness.read_session(log) is not None
+    except OSError:
+        return True
+
+
+def _usable(session_id: str) -> bool:
+    try:
+        return bool(paths.safe_id(session_id))
+    except Exception:
+        return False
+
+
+def _redact_values(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_redact_values(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _redact_values(item) for key, item in value.items()}
+    return value
