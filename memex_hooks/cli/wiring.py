@@ -1,0 +1,82 @@
+"""`memex-hooks install`, `uninstall` and `setup`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+import click
+
+from memex_core.cli.output import data_dir_option
+from memex_hooks import install_uninstall
+from memex_hooks.cli.options import chosen_or_present, environment, harness_option
+from memex_hooks.first_run import demonstrate, describe, set_up
+from memex_hooks.harnesses import HARNESSES
+from memex_hooks.install_uninstall import Installed
+
+dry_run_option = click.option("--dry-run", is_flag=True, help="Print the difference and change nothing.")
+
+
+@click.command()
+@harness_option
+@dry_run_option
+@data_dir_option
+def install(harnesses: tuple[str, ...], dry_run: bool) -> None:
+    """Put our hooks into the settings of the harnesses; everything else in them stays byte for byte."""
+    env = environment()
+    names = chosen_or_present(harnesses, env)
+    if not names:
+        raise click.ClickException("no harness found; name one with --harness")
+    _print(install_uninstall.install(names, env, dry_run=dry_run), dry_run)
+    for name in () if dry_run else names:
+        for line in HARNESSES[name].after_install():
+            click.echo(line)
+
+
+@click.command()
+@harness_option
+@dry_run_option
+@data_dir_option
+def uninstall(harnesses: tuple[str, ...], dry_run: bool) -> None:
+    """Take our hooks out again. The memory stays."""
+    env = environment()
+    _print(
+        install_uninstall.uninstall(list(harnesses) or list(HARNESSES), env, dry_run=dry_run),
+        dry_run,
+        removed=True,
+    )
+
+
+@click.command()
+@click.option("--demo", is_flag=True, help="Show it in a scratch memory; touch no settings.")
+@data_dir_option
+def setup(demo: bool) -> None:
+    """Install, capture the sessions on disk, check. What install.sh runs."""
+    if not (demonstrate(click.echo) if demo else set_up(environment(), click.echo, _progress)):
+        raise click.exceptions.Exit(1)
+
+
+def _progress(items: list[object], label: str) -> AbstractContextManager[Iterable[object]]:
+    return click.progressbar(items, label=label, file=sys.stderr)
+
+
+def _print(reports: list[Installed], dry_run: bool, *, removed: bool = False) -> None:
+    for report in reports:
+        if dry_run:
+            click.echo(
+                report.diff or f"{HARNESSES[report.harness].TITLE}: nothing to change", nl=not report.diff
+            )
+        elif removed and not report.problem:
+            words = (
+                f"hooks removed from {', '.join(map(str, report.changed))}"
+                if report.changed
+                else "no hooks of ours"
+            )
+            click.echo(f"{HARNESSES[report.harness].TITLE}: {words}")
+        else:
+            click.echo(f"{HARNESSES[report.harness].TITLE}: {describe(report)}", err=bool(report.problem))
+        for note in report.notes:
+            click.echo(f"  {note}")
+    if any(report.problem for report in reports):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,160 @@
+"""What is wrong, if anything, and the one command that mends it (issue 2 item 10)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memex_core.memex import Memex
+
+from memex_core import paths
+from memex_hooks import spool
+from memex_hooks.capture import behind
+from memex_hooks.harness import Finding, Harness
+from memex_hooks.harnesses import HARNESSES
+from memex_hooks.install_uninstall import check_launcher, installed_python
+from memex_hooks.self_check import check_path, scratch
+
+PENDING_LIMIT_S = 600.0
+"""An envelope older than this has been missed by every worker since."""
+
+IN_PROGRESS_S = 120.0
+"""A log that changed this recently belongs to a turn under way: its hook has yet to fire."""
+
+
+@dataclass(slots=True)
+class Named:
+    """A finding and what it is about: a harness, or "memory"."""
+
+    about: str
+    finding: Finding
+
+
+def examine(root: Path, env: Mapping[str, str], harness_names: list[str], now: float) -> Iterator[Named]:
+    """Every finding, in the order in which a person would mend them. Opens and heals the memory; changes
+    nothing else.
+    """
+    for finding in _memory_findings(root, env, now):
+        yield Named("memory", finding)
+    for name in harness_names:
+        harness = HARNESSES[name]
+        if not harness.is_present(env):
+            yield Named(name, Finding("ok", f"{harness.TITLE} is not used on this machine"))
+            continue
+        for finding in _harness_findings(root, harness, env, now):
+            yield Named(name, finding)
+
+
+def _memory_findings(root: Path, env: Mapping[str, str], now: float) -> Iterator[Finding]:
+    yield from _permission_findings(root)
+    yield from _spool_findings(root, now)
+    yield from check_launcher(env)
+    yield from _worker_findings(env)
+    yield from _index_findings(root)
+
+
+def _permission_findings(root: Path) -> Iterator[Finding]:
+    if not root.exists():
+        yield Finding("ok", f"the memory at {root} will be made by the first capture")
+        return
+    if not os.access(root, os.W_OK | os.X_OK):
+        yield Finding("fail", f"{root} cannot be written to", f"chmod u+rwx {root}")
+    open_paths = [path for path in _all_paths(root) if stat.S_IMODE(path.lstat().st_mode) & 0o077]
+    if open_paths:
+        some = f"{open_paths[0]}" + (f" and {len(open_paths) - 1} more" if len(open_paths) > 1 else "")
+        yield Finding("warn", f"others can reach {some}", f"chmod -R go-rwx {root}")
+    else:
+        yield Finding("ok", f"{root} is private")
+
+
+def _spool_findings(root: Path, now: float) -> Iterator[Finding]:
+    failed = spool.failed(root)
+    if failed:
+        yield Finding(
+            "fail",
+            f"{len(failed)} events could not be captured; see {paths.logs_dir(root) / 'memex.log'}",
+            "memex-hooks drain --retry",
+        )
+    waiting = [path for path in spool.pending(root) if now - path.stat().st_mtime > PENDING_LIMIT_S]
+    if waiting:
+        yield Finding(
+            "warn", f"{len(waiting)} events have waited for more than 10 minutes", "memex-hooks drain"
+        )
+    if not failed and not waiting:
+        yield Finding("ok", f"no event is stuck ({len(spool.pending(root))} waiting)")
+
+
+def _worker_findings(env: Mapping[str, str]) -> Iterator[Finding]:
+    """The Python that the hooks start must have this package: an upgrade of Python can take it away."""
+    python = installed_python(env)
+    if python is None:
+        return
+    try:
+        done = subprocess.run(
+            [python, "-I", "-c", "import memex_hooks.worker"], capture_output=True, timeout=30, check=False
+        )
+        problem = (
+            done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1] if done.returncode else ""
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = str(error)
+    if problem:
+        yield Finding(
+            "fail", f"the hooks' Python {python} cannot run the worker: {problem}", "memex-hooks install"
+        )
+    else:
+        yield Finding("ok", f"the hooks' worker runs ({python})")
+
+
+def _index_findings(root: Path) -> Iterator[Finding]:
+    if not root.exists():
+        return
+    memex = Memex(root)
+    problems = memex.index_problems()
+    for problem in problems:
+        yield Finding("fail", f"index: {problem}", "memex rebuild-index --force")
+    bad_pages = memex.page_warnings()
+    for warning in bad_pages[:5]:
+        yield Finding("warn", f"page: {warning}", "memex list --warnings")
+    if not problems:
+        yield Finding("ok", f"the index is sound ({memex.info()['pages_indexed']} pages)")
+
+
+def _harness_findings(root: Path, harness: Harness, env: Mapping[str, str], now: float) -> Iterator[Finding]:
+    yield from harness.check_hooks(env)
+    yield from _capture_findings(root, harness, env, now)
+    with scratch() as folder:
+        result = check_path(harness.NAME, folder)
+    if result.ok:
+        yield Finding("ok", f"a sample session went from hook to recall in {result.seconds:.1f} s")
+    else:
+        yield Finding("fail", f"a sample session did not arrive: {result.problem}", "memex-hooks install")
+
+
+def _capture_findings(root: Path, harness: Harness, env: Mapping[str, str], now: float) -> Iterator[Finding]:
+    missing, total = behind(Memex(root), harness, env)
+    live = [log for log in missing if now - log.mtime_ns / 1e9 < IN_PROGRESS_S]
+    if len(missing) > len(live):
+        command = f"memex-hooks capture --all --harness {harness.NAME}"
+        yield Finding(
+            "fail",
+            f"{len(missing) - len(live)} of {total} session logs are not in memory as they are on disk",
+            command,
+        )
+    else:
+        going = f" ({len(live)} in progress)" if live else ""
+        yield Finding("ok", f"all {total} session logs on disk are in memory{going}")
+
+
+def _all_paths(root: Path) -> Iterator[Path]:
+    yield root
+    for folder, folders, files in os.walk(root):
+        if ".git" in folders:
+            folders.remove(".git")
+        yield from (
+            Path(folder) / name for name in (*folders, *files) if not (Path(folder) / name).is_symlink()
+        )
