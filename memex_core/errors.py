@@ -1,13 +1,13 @@
 """Every expected failure, with the fields a door needs to say what, where and what to do.
 
-    MemexError                 expected; a command line prints it in one line and exits 1
-      WikiStoreError           a page could not be read or written
-        BadPage                a page whose front matter cannot be read (path, reason)
-      NotFound                 nothing under that name
-      Refused                  we decline to do harm (why, hint)
-      LockTimeout              another process holds the memory root
-      ConfigError              memex.toml says something that cannot act
-    BrokenLinkWarning          a link whose page does not exist; never fatal (seed 000 §9.1)
+MemexError                 expected; a command line prints it in one line and exits 1
+  WikiStoreError           a page could not be read or written
+    BadPage                a page whose front matter cannot be read (path, reason)
+  NotFound                 nothing under that name
+  Refused                  we decline to do harm (why, hint)
+  LockTimeout              another process holds the memory root
+  ConfigError              memex.toml says something that cannot act
+BrokenLinkWarning          a link whose page does not exist; never fatal (seed 000 §9.1)
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class BadPage(WikiStoreError):
     """A page whose front matter cannot be read; its text stays searchable."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}", hint="the page stays searchable as text; correct its front matter")
+        super().__init__(
+            f"{path}: {reason}", hint="the page stays searchable as text; correct its front matter"
+        )
         self.path = path
         self.reason = reason
 

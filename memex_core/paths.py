@@ -33,7 +33,11 @@ def data_dir(env: Mapping[str, str] | None = None) -> Path:
     env = os.environ if env is None else env
     chosen = env.get("MEMEX_DATA_DIR", "")
     home = env.get("HOME") or str(Path.home())
-    path = Path(chosen.replace("~", home, 1) if chosen.startswith("~") else chosen) if chosen else Path(home) / ".memex"
+    path = (
+        Path(chosen.replace("~", home, 1) if chosen.startswith("~") else chosen)
+        if chosen
+        else Path(home) / ".memex"
+    )
     return path.absolute()
 
 
@@ -44,7 +48,9 @@ def safe_id(name: str) -> str:
     128 at most, never a reserved device name, never ending in a dot.
     """
     if not _SAFE_ID.match(name) or name.split(".")[0].casefold() in _WINDOWS_NAMES:
-        raise Refused(f"not a usable session id: {name[:80]!r}", hint="use letters, digits, '-', '_' and '.' only")
+        raise Refused(
+            f"not a usable session id: {name[:80]!r}", hint="use letters, digits, '-', '_' and '.' only"
+        )
     return name
 
 
