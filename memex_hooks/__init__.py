@@ -1,1 +1,3 @@
-"""The harnesses: reading their session logs, their hooks, their settings. Memory itself is memex_core's affair."""
+"""The harnesses: reading their session logs, their hooks, their settings. Memory itself is memex_core's
+affair.
+"""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memex_core.paths import FOLDER_OF_TYPE, TYPE_OF_FOLDER
 from memex_core.text.slug import slugify, title_key
@@ -26,6 +27,7 @@ def parse_links(text: str) -> list[str]:
     return list(dict.fromkeys(key for key in keys if key))
 
 
+@lru_cache(maxsize=4096)
 def link_key(target: str) -> str:
     """What the target of a link is matched by; empty where nothing of it is left.
 

@@ -1,4 +1,6 @@
-"""The only list of harnesses. A new one is a module here, a folder in hooks/, a line in HARNESSES, recorded fixtures."""
+"""The only list of harnesses. A new one is a module here, a folder in hooks/, a line in HARNESSES, recorded
+fixtures.
+"""
 
 from __future__ import annotations
 
