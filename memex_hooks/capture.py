@@ -12,7 +12,6 @@ from typing import Any
 
 from memex_core import paths
 from memex_core.errors import LockTimeout
-from memex_core.files.atomic import remove_stale_temps
 from memex_core.files.lock import memory_lock
 from memex_core.files.operation_log import log_operation
 from memex_core.memex import Memex
@@ -143,7 +142,7 @@ def drain(root: Path, env: Mapping[str, str], *, settle_s: float = SETTLE_S) -> 
     while _untried(root, tried):
         try:
             with memory_lock(paths.spool_dir(root), timeout=0.0):
-                remove_stale_temps(paths.spool_dir(root))
+                spool.remove_stale(root, time.time())
                 while _untried(root, tried):
                     _wait_for_quiet(root, settle_s)
                     batch = _untried(root, tried)

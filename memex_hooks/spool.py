@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memex_core import paths
-from memex_core.files.atomic import make_dir
+from memex_core.files.atomic import STALE_AFTER_S, make_dir, remove_stale_temps
 
 MAX_ATTEMPTS = 3
 _MAGIC = b"memex-envelope 1 "
@@ -95,6 +95,16 @@ def retry_failed(root: Path) -> int:
         )
         moved += 1
     return moved
+
+
+def remove_stale(root: Path, now: float) -> None:
+    """Delete half-written envelopes that a killed hook left over an hour ago; the sweep finds their sessions."""
+    folder = paths.spool_dir(root)
+    remove_stale_temps(folder, now=now)
+    for temp in folder.glob(".*.tmp"):
+        with contextlib.suppress(FileNotFoundError):
+            if now - temp.stat().st_mtime > STALE_AFTER_S:
+                temp.unlink()
 
 
 def _attempts(path: Path) -> int:

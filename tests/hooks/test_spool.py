@@ -55,3 +55,10 @@ def test_an_envelope_that_fails_three_times_is_set_aside_and_can_be_retried(root
 
 def test_no_spool_is_an_empty_spool(root: Path) -> None:
     assert spool.pending(root) == [] and spool.failed(root) == []
+
+
+def test_half_written_envelopes_are_swept_after_an_hour(root: Path) -> None:
+    young = drop(root, ".codex.Stop.1.0.tmp", b"{}")
+    old = drop(root, ".codex.Stop.2.0.tmp", b"{}", age=4_000)
+    spool.remove_stale(root, young.stat().st_mtime)
+    assert young.exists() and not old.exists()
