@@ -98,7 +98,9 @@ def retry_failed(root: Path) -> int:
 
 
 def remove_stale(root: Path, now: float) -> None:
-    """Delete half-written envelopes that a killed hook left over an hour ago; the sweep finds their sessions."""
+    """Delete half-written envelopes that a killed hook left over an hour ago; the sweep finds their
+    sessions.
+    """
     folder = paths.spool_dir(root)
     remove_stale_temps(folder, now=now)
     for temp in folder.glob(".*.tmp"):
