@@ -1,0 +1,229 @@
+"""What a secret looks like: tokens of known issuers, names of credentials, values that are none.
+
+Every expression reads ASCII bytes, is linear (bounded or single-class quantifiers, none nested), and looks
+around instead of consuming what stands next to a secret.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from typing import Literal
+
+TOKENS: dict[str, bytes] = {
+    "anthropic-key": rb"sk-ant-[\w-]{20,}",
+    "openai-key": rb"sk-(?:(?:proj|svcacct|admin|or-v1|lf)-[\w-]{20,}|(?=[a-z]{0,40}[A-Z0-9])[^\W_]{20,})",
+    "github-token": rb"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}",
+    "gitlab-token": rb"gl(?:pat|ptt|dt|rt|cbt|ft|imt|agent|soat|oas)-[\w-]{20,}",
+    "slack-token": rb"xox[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}|xapp-\d-[\w-]{20,}",
+    "aws-access-key-id": rb"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
+    "google-api-key": rb"AIza[\w-]{35}",
+    "google-oauth-secret": rb"GOCSPX-[\w-]{20,}",
+    "stripe-key": rb"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{20,}",
+    "npm-token": rb"npm_[A-Za-z0-9]{30,}",
+    "pypi-token": rb"pypi-[\w-]{40,}",
+    "huggingface-token": rb"hf_[A-Za-z0-9]{30,}|api_org_[A-Za-z0-9]{30,}",
+    "twilio-key": rb"SK[0-9a-f]{32}",
+    "digitalocean-token": rb"do[oprt]_v1_[0-9a-f]{40,}",
+    "shopify-token": rb"shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}",
+    "linear-key": rb"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",
+    "notion-token": rb"ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}",
+    "square-token": rb"sq0(?:atp|csp|idp)-[\w-]{22,}",
+    "mailgun-key": rb"key-[0-9a-f]{32}",
+    "mailchimp-key": rb"[0-9a-f]{32}-us\d{1,2}",
+    "databricks-token": rb"dapi[0-9a-f]{32}",
+    "planetscale-token": rb"pscale_(?:tkn|pw|oauth)_[\w-]{32,}",
+    "grafana-token": rb"gl(?:sa|c)_[A-Za-z0-9_]{32,}",
+    "postman-key": rb"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",
+    "newrelic-key": rb"NR(?:AK|JS|II)-[\w-]{20,}",
+    "sentry-token": rb"sntry[su]_[\w-]{40,}",
+    "docker-token": rb"dckr_(?:pat|oat)_[\w-]{20,}",
+    "figma-token": rb"fig[dou]_[\w-]{20,}",
+    "age-key": rb"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+    "atlassian-token": rb"AT(?:ATT|CTT)3[\w-]{24,}|ATBB[A-Za-z0-9]{24,}",
+    "groq-key": rb"gsk_[A-Za-z0-9]{40,}",
+    "xai-key": rb"xai-[A-Za-z0-9]{60,}",
+    "perplexity-key": rb"pplx-[A-Za-z0-9]{40,}",
+    "replicate-token": rb"r8_[A-Za-z0-9]{30,}",
+    "supabase-key": rb"sbp_[0-9a-f]{40}|sb_secret_[\w-]{20,}",
+    "rubygems-key": rb"rubygems_[0-9a-f]{48}",
+    "netlify-token": rb"nfp_[A-Za-z0-9]{36,}",
+    "langsmith-key": rb"lsv2_(?:pt|sk)_[0-9a-f_]{40,}",
+    "facebook-token": rb"EAA[A-Za-z0-9]{80,}",
+    "fly-token": rb"fm[12][ar]?_[\w-]{40,}",
+    "buildkite-token": rb"bk(?:ua|pat)_[0-9a-f]{40}",
+}
+"""kind -> the token, inside a run of [A-Za-z0-9_-] of at least RUN bytes, nothing alphanumeric beside it."""
+
+KIND_OF_GROUP = {f"k{number}": kind for number, kind in enumerate(TOKENS)}
+KNOWN_TOKEN = re.compile(
+    rb"(?<![A-Za-z0-9])(?:"
+    + b"|".join(b"(?P<k%d>%s)" % (number, pattern) for number, pattern in enumerate(TOKENS.values()))
+    + rb")(?![A-Za-z0-9])"
+)
+
+TOKEN_HEADS = frozenset(
+    b"sk- ABI ACC ghp gho ghu ghs ghr git glp gld glr glc glf gli xox xap AKI ASI AIz GOC sk_ rk_ whs"
+    b" npm pyp hf_ dop doo dor shp lin ntn sec sq0 dap psc gls PMA NRA NRJ snt dck fig fio fid AGE ATA"
+    b" ATC ATB gsk xai ppl r8_ sbp sb_ rub nfp lsv EAA SK0 SK1 SK2 SK3 SK4 SK5 SK6 SK7 SK8 SK9 SKa SKb"
+    b" SKc SKd SKe SKf fm1 fm2 bku bkp eyJ".split()
+)
+"""The first three bytes of a token: what begins with none of them and holds no digit is none."""
+
+PIECE_HEADS = frozenset(head.rstrip(b"-_") for head in TOKEN_HEADS) | {b"key", b"api"}
+"""The same for the pieces between the - and _ of a run."""
+
+DOTTED_KINDS = {
+    b"y": "google-token",
+    b"S": "sendgrid-key",
+    b"h": "vault-token",
+    b"d": "doppler-token",
+    b"e": "jwt",
+}
+"""First byte of a token whose parts are joined by dots -> kind."""
+DOTTED_START = re.compile(
+    rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:ya29|SG(?:\.[\w-]{16,32})?|hv[bsr]|dp\.[a-z]{2,5}|eyJ[\w-]{5,40})\.$"
+)
+DOTTED_REST = re.compile(rb"[\w-]+(?:\.[\w-]+)?")
+JWT = re.compile(rb"eyJ[\w-]{5,}\.eyJ[\w-]{5,}(?:\.[\w-]*)?")
+DISCORD = re.compile(rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?!\w)")
+TELEGRAM_START = re.compile(rb"(?<!\d)\d{8,10}:$")
+TELEGRAM = re.compile(rb"AA[\w-]{30,}")
+WEBHOOK_START = re.compile(
+    rb"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{8,60}/$"
+    rb"|discord(?:app)?\.com/api/webhooks/\d{10,25}/$"
+)
+
+# ------------------------------------------------------------------------------------------------ names
+
+NameKind = Literal["password", "secret", "auth", ""]
+
+_NAME_WORDS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PASSWORDS = (b"password", b"passwd", b"passphrase", b"passcode", b"pwd")
+_SECRETS = (
+    b"secret",
+    b"token",
+    b"apikey",
+    b"secretkey",
+    b"accesskey",
+    b"accountkey",
+    b"privatekey",
+    b"authkey",
+)
+_SECRET_WORDS = frozenset({b"secrets", b"credential", b"credentials"})
+_SUFFIXES = frozenset(
+    b"prod production dev development test staging stage live local value val str string raw plain"
+    b" plaintext base64 base old new current primary secondary default main root admin db".split()
+)
+_OF_KEYS = frozenset(
+    b"api access private secret account signing encryption master service shared client consumer"
+    b" storage webhook license licence deploy session hmac jwt signature admin app application"
+    b" subscription bearer auth project function functions openai anthropic stripe google aws azure"
+    b" github gitlab sendgrid twilio mailgun datadog slack gemini hf maps cipher decryption".split()
+)
+_OF_HARMLESS_TOKENS = frozenset(
+    b"next page pagination continuation cancellation cancel eos bos pad unk mask sep cls start end"
+    b" stop max min num total input output prompt completion cached reasoning sync resume cursor lexer"
+    b" parser syntax semantic design color colour first last prev previous current lookahead per".split()
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def name_kind(name: bytes) -> NameKind:
+    """What stands under this name: `DB_PASSWORD`, `apiKey`, `auth`; "" for `max_tokens`, `public_key`."""
+    words = [word.lower() for word in _NAME_WORDS.findall(name)]
+    while len(words) > 1 and (words[-1] in _SUFFIXES or words[-1].isdigit()):
+        words.pop()
+    if not words:
+        return ""
+    last, before = words[-1], words[-2] if len(words) > 1 else b""
+    if last.endswith(_PASSWORDS) or last == b"pass":
+        return "password"
+    if last.endswith(_SECRETS) or last in _SECRET_WORDS or (last == b"key" and before in _OF_KEYS):
+        return "" if before in _OF_HARMLESS_TOKENS else "secret"
+    return "auth" if last == b"auth" else ""
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+_PLACEHOLDER = re.compile(
+    rb"\$\{?[A-Za-z_]\w*\}?|\$[({].*|%\w+%|[{<\[(].*|[x*.#\-_?0]+|(?:your|my|the|some)[_.-][a-z_.-]+"
+    rb"|none|null|nil|true|false|undefined|optional|required"
+    rb"|(?:new|old|current|confirm|test|the|my|your|db|user|admin)?[_-]?(?:string|text|password|passwd|secret|token|key)"
+    rb"|abc(?:def)?(?:123)?|(?:foo|bar|baz|test|dummy|fake)[\w-]{0,12}",
+    re.I | re.S,
+)
+_PLACEHOLDER_PART = re.compile(
+    rb"\.\.\.|xxxx|\*\*\*|your[_-]|example|change[_-]?me|placeholder|redacted|replace[_-]|insert[_-]|\$\{|\{\{|here$",
+    re.I,
+)
+_ELSEWHERE = re.compile(
+    rb"(?i:sha(?:1|256|384|512)|md5)[:-]|https?://|file://|data:|arn:|\.{1,2}/|~/|[A-Za-z]:\\"
+    rb"|/(?:[a-z][a-z0-9_.-]{0,40}/){1,9}[\w.-]{0,60}$|\d{1,6}(?:\.\d{1,9}){1,4}$|\d{4}-\d\d-\d\d(?:T|$)"
+    rb"|(?:[\w.-]{1,40}/){1,9}[\w.-]{1,60}\.[a-z]{1,5}$"
+    rb"|[\w-]{1,60}\.(?:py|js|ts|json|ya?ml|toml|pem|key|crt|txt|env|md|sh|cfg|ini)$"
+)
+"""A hash, a URL, a path, a version, a date: where a secret is, not what it is."""
+_CODE = re.compile(
+    rb"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){0,6}!?[(\[]|[A-Za-z_]\w{0,30}(?:\.[A-Za-z_]\w{0,30}){1,6}$|[&*]\w|\w{1,30}::"
+)
+_WORDS_ONLY = re.compile(rb"[A-Za-z]+(?:[_.-][A-Za-z]+)*[_-]?\d{0,2}")
+_LETTERS_ONLY = re.compile(rb"[a-z]+(?:[_.:|-][a-z]+)*", re.I)
+_WORD_AND_NUMBER = re.compile(rb"[a-z]\d")
+_CASE_CHANGE = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_DIGIT = re.compile(rb"\d")
+_JUDGED = 100
+"""Bytes of a value that tell what it is."""
+
+
+def looks_secret(value: bytes, kind: NameKind, *, is_quoted: bool, is_literal: bool) -> bool:
+    """Could `value`, under a credential's name, be it? Not a placeholder, code, a path or a number.
+
+    `is_literal`: a bare word is a value here, no expression (in quotes, right behind `=`, behind a flag).
+    """
+    value = value[:_JUDGED]
+    if len(value) < (6 if kind == "password" else 8) or _is_placeholder(value) or _ELSEWHERE.match(value):
+        return False
+    if not is_quoted and _CODE.match(value):
+        return False
+    if kind == "password":
+        return _is_password(value, is_literal)
+    if value.isdigit():
+        return False
+    if not _DIGIT.search(value) or _WORDS_ONLY.fullmatch(value):
+        return _is_jumbled(value)
+    return entropy(value) >= (3.3 if kind == "auth" else 2.75)
+
+
+def _is_placeholder(value: bytes) -> bool:
+    return bool(_PLACEHOLDER.fullmatch(value) or _PLACEHOLDER_PART.search(value))
+
+
+def _is_password(value: bytes, is_literal: bool) -> bool:
+    if value.isdigit():
+        return is_literal
+    if not is_literal and _WORDS_ONLY.fullmatch(value):
+        return bool(_WORD_AND_NUMBER.search(value))
+    return not _LETTERS_ONLY.fullmatch(value) or _is_jumbled(value)
+
+
+def _is_jumbled(value: bytes) -> bool:
+    """Upper and lower case as in no word: `aXbQzRt`, not `accessToken` or `MY_TOKEN`."""
+    return len(value) >= 16 and len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) >= 3.5
+
+
+def is_bearer_value(value: bytes) -> bool:
+    """What follows `Bearer` or `Basic`: anything but a placeholder or a word."""
+    value = value[:_JUDGED]
+    if len(value) < 8 or _is_placeholder(value):
+        return False
+    has_case = len(value) >= 12 and value != value.lower()
+    return has_case or bool(_DIGIT.search(value)) or value.endswith(b"=")
+
+
+def entropy(value: bytes) -> float:
+    """Shannon entropy of the bytes of `value`, in bits a byte."""
+    total = len(value)
+    return -sum(count / total * math.log2(count / total) for count in Counter(value).values())
