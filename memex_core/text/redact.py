@@ -201,7 +201,7 @@ def _ends(gap: str, sign: str) -> str:
     return f"{coarse}(?:{exact}|(?<=(?i:pwd){gap}{sign}))"
 
 
-def _behind_name(sign: str) -> re.Pattern[bytes]:
+def _behind_name(sign: str, suffixed: str = "") -> re.Pattern[bytes]:
     """`sign` with the end of a credential's name before it, then the start of a value."""
     quote, escaped = r"[\"'`\]]", r"\\[\"']"
     after_quote = (
@@ -210,10 +210,10 @@ def _behind_name(sign: str) -> re.Pattern[bytes]:
     after_blank = f"(?:{_ends(' ', sign)}|{_ends(quote + ' ', sign)}|{_ends('..' + ' ', sign)})"
     places = f"(?<=[A-Za-z]{sign}){_ends('', sign)}|(?<={quote}{sign}){after_quote}|(?<= {sign}){after_blank}"
     in_brackets = rf"|(?<=\]{sign}){_ends('..', sign)}"
-    return re.compile(f"{sign}(?:{places}{in_brackets})=?{_TO_VALUE}".encode(), re.S)
+    return re.compile(f"{sign}(?:{places}{in_brackets}{suffixed})=?{_TO_VALUE}".encode(), re.S)
 
 
-_ASSIGNED = [_behind_name("="), _behind_name(":")]
+_ASSIGNED = [_behind_name("=", "|(?<=_PROD=)|(?<=_BASE=)|(?<=_TEST=)|(?<=_DEV=)"), _behind_name(":")]
 _UNQUOTED = re.compile(rb"[^\s\"'`<>,;)\]}|&\\]{1,%d}" % VALUE_LIMIT)
 _TO_BLANK = re.compile(rb"(?:[^\s\"'`<>\\;&]|[;&](?!\w{0,30}=|\s|$)){1,%d}" % VALUE_LIMIT)
 _ESCAPED = re.compile(rb"[^\s\"'`\\]{1,%d}" % VALUE_LIMIT)
@@ -353,5 +353,16 @@ def _authorized(data: bytes) -> Iterator[Span]:
     for at in _places(data, b"uthorization"):
         found = _CREDENTIALS_OF.match(data, at)
         value = found["value"].rstrip(b".") if found else b""
-        if found and kinds.is_bearer_value(value) and (found["scheme"] or _DIGIT.search(value)):
+        if (
+            found
+            and kinds.is_bearer_value(value)
+            and (found["scheme"] or _stands_alone(data, value, found.end()))
+        ):
             yield Span(found.start("value"), 1, found.start("value") + len(value), "authorization")
+
+
+def _stands_alone(data: bytes, value: bytes, end: int) -> bool:
+    """Without a scheme, the value is a credential only if it looks like one and nothing is called."""
+    return data[end : end + 1] != b"(" and kinds.looks_secret(
+        value, "auth", is_quoted=False, is_literal=False
+    )

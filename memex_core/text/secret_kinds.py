@@ -7,6 +7,7 @@ around instead of consuming what stands next to a secret.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections import Counter
@@ -51,7 +52,7 @@ TOKENS: dict[str, bytes] = {
     "rubygems-key": rb"rubygems_[0-9a-f]{48}",
     "netlify-token": rb"nfp_[A-Za-z0-9]{36,}",
     "langsmith-key": rb"lsv2_(?:pt|sk)_[0-9a-f_]{40,}",
-    "facebook-token": rb"EAA[A-Za-z0-9]{80,}",
+    "facebook-token": rb"EAA[MC][A-Za-z0-9]{100,}",
     "fly-token": rb"fm[12][ar]?_[\w-]{40,}",
     "buildkite-token": rb"bk(?:ua|pat)_[0-9a-f]{40}",
 }
@@ -71,6 +72,10 @@ TOKEN_HEADS = frozenset(
     b" SKc SKd SKe SKf fm1 fm2 bku bkp eyJ".split()
 )
 """The first three bytes of a token: what begins with none of them and holds no digit is none."""
+
+TOKEN_HEADS |= {b"AA" + bytes([byte]) for byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"}
+TOKEN_HEADS |= {bytes(head) for head in itertools.product(b"MNO", b"DTjz", b"AEIMQUYcgk")}
+"""And what follows the colon of a Telegram token; and the base64 of digits that begins a Discord token."""
 
 PIECE_HEADS = frozenset(head.rstrip(b"-_") for head in TOKEN_HEADS) | {b"key", b"api"}
 """The same for the pieces between the - and _ of a run."""
@@ -161,7 +166,7 @@ _PLACEHOLDER_PART = re.compile(
 )
 _ELSEWHERE = re.compile(
     rb"(?i:sha(?:1|256|384|512)|md5)[:-]|https?://|file://|data:|arn:|\.{1,2}/|~/|[A-Za-z]:\\"
-    rb"|/(?:[a-z][a-z0-9_.-]{0,40}/){1,9}[\w.-]{0,60}$|\d{1,6}(?:\.\d{1,9}){1,4}$|\d{4}-\d\d-\d\d(?:T|$)"
+    rb"|/(?:[A-Za-z][a-z0-9_.-]{0,40}/){1,9}[\w.-]{0,60}$|\d{1,6}(?:\.\d{1,9}){1,4}$|\d{4}-\d\d-\d\d(?:T|$)"
     rb"|(?:[\w.-]{1,40}/){1,9}[\w.-]{1,60}\.[a-z]{1,5}$"
     rb"|[\w-]{1,60}\.(?:py|js|ts|json|ya?ml|toml|pem|key|crt|txt|env|md|sh|cfg|ini)$"
 )
@@ -170,10 +175,12 @@ _CODE = re.compile(
     rb"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){0,6}!?[(\[]|[A-Za-z_]\w{0,30}(?:\.[A-Za-z_]\w{0,30}){1,6}$|[&*]\w|\w{1,30}::"
 )
 _WORDS_ONLY = re.compile(rb"[A-Za-z]+(?:[_.-][A-Za-z]+)*[_-]?\d{0,2}")
-_LETTERS_ONLY = re.compile(rb"[a-z]+(?:[_.:|-][a-z]+)*", re.I)
+_LETTERS_ONLY = re.compile(rb"_*[a-z]+(?:[_.:|-]+[a-z]+)*_*", re.I)
+_IDENTIFIER = re.compile(rb"[A-Za-z_]\w*")
 _WORD_AND_NUMBER = re.compile(rb"[a-z]\d")
 _CASE_CHANGE = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = re.compile(rb"\d")
+_WORDLIKE = 3.2
 _JUDGED = 100
 """Bytes of a value that tell what it is."""
 
@@ -194,6 +201,8 @@ def looks_secret(value: bytes, kind: NameKind, *, is_quoted: bool, is_literal: b
         return False
     if not _DIGIT.search(value) or _WORDS_ONLY.fullmatch(value):
         return _is_jumbled(value)
+    if not is_literal and _IDENTIFIER.fullmatch(value) and _word_length(value) > _WORDLIKE:
+        return False
     return entropy(value) >= (3.3 if kind == "auth" else 2.75)
 
 
@@ -211,7 +220,14 @@ def _is_password(value: bytes, is_literal: bool) -> bool:
 
 def _is_jumbled(value: bytes) -> bool:
     """Upper and lower case as in no word: `aXbQzRt`, not `accessToken` or `MY_TOKEN`."""
-    return len(value) >= 16 and len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) >= 3.5
+    if len(value) < 16 or len(_CASE_CHANGE.findall(value)) < 4 or entropy(value) < 3.5:
+        return False
+    return _word_length(value) < _WORDLIKE
+
+
+def _word_length(value: bytes) -> float:
+    """Mean length of the words and numbers in `value`: above 4 in an identifier, below 2 in random text."""
+    return len(value) / max(1, len(_NAME_WORDS.findall(value)))
 
 
 def is_bearer_value(value: bytes) -> bool:

@@ -344,18 +344,7 @@ def test_any_text_gives_one_line_titles_and_masks_of_the_same_length(text: str) 
 
 # ---------------------------------------------------------------------------------------------------- time
 
-PUMPS = [
-    "A ",
-    "a ",
-    "never ",
-    "I really ",
-    "my preference for a ",
-    "Redis is the a ",
-    "please remember ",
-    "\ue000",
-    "( ",
-    "x, ",
-]
+PUMPS = ["A ", "a ", "never ", "I really ", "my preference for a ", "Redis is the a ", "\ue000", "( "]
 
 
 def seconds(pattern: re.Pattern[str], text: str) -> float:

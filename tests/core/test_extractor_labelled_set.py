@@ -1,7 +1,7 @@
 """Precision and recall of extraction over labelled utterances (issue 2 item 7).
 
-A line of a set: {"text", "expect": [{"type", "contains"}], "kind"}. The halves have two authors; that of the blind
-half knew the table of cues and the kinds of traps, and nothing of cues.toml.
+A line of a set: {"text", "expect": [{"type", "contains"}], "kind"}. The halves have two authors;
+that of the blind half knew the table of cues and the kinds of traps, and nothing of cues.toml.
 """
 
 from __future__ import annotations

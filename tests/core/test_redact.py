@@ -43,6 +43,11 @@ def jwt(rng: random.Random) -> str:
     return f"{part({'alg': 'HS256'})}.{part({'sub': draw(rng, DIGITS, 8)})}.{draw(rng, BASE64URL, 43)}"
 
 
+def discord(rng: random.Random) -> str:
+    user = base64.b64encode(draw(rng, DIGITS[1:], 18).encode()).decode()
+    return f"{user}.{draw(rng, ALNUM, 6)}.{draw(rng, BASE64URL, 38)}"
+
+
 Maker = Callable[[random.Random], str]
 TOKENS: dict[str, Maker] = {
     "openai": lambda r: "sk-" + draw(r, ALNUM, 48),
@@ -78,7 +83,7 @@ TOKENS: dict[str, Maker] = {
     "mailgun": lambda r: "ke" + "y-" + draw(r, HEX, 32),
     "databricks": lambda r: "da" + "pi" + draw(r, HEX, 32),
     "groq": lambda r: "gs" + "k_" + draw(r, ALNUM, 52),
-    "discord": lambda r: "M" + f"T{draw(r, ALNUM, 24)}.{draw(r, ALNUM, 6)}.{draw(r, BASE64URL, 38)}",
+    "discord": discord,
     "jwt": jwt,
 }
 PLACEMENTS: dict[str, str] = {
@@ -313,6 +318,10 @@ SURVIVES = [
     "token = self.lexer.token2",
     "def f(token: str, password: Optional[str] = None) -> None:",
     "password_field.clear()",
+    "private_key: Ed25519PrivateKey | None",
+    "password: _PasswordType | None = None",
+    "authorization = base64.decodebytes(header)",
+    "PWD: '/Users/ann/src2'",
     "password = get_password()",
     "const password = req.body.password;",
     "api_key = os.environ['API_KEY']",
@@ -440,9 +449,10 @@ def test_every_key_block_found_lies_inside_the_text() -> None:
 
 PUMPS = [
     "a", "-", "_", "-a", "a1", "@", "://", "://a:b@", "a:b@", "password=", "password: ", "passw", "token=a",
-    'token="', 'token=\\"', "\\", '"', "=", ":", "key=", "Authorization: ", "Bearer ", "sk-", "sk-ant-", "ghp_",
-    "eyJ.", "eyJaaaaaa.", "AKIA", "SG.", "123:AA", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----",
-    "-----BEGIN PRIVATE KEY-----\n" + "a" * 64 + "\n", "a" * 20 + "1 ", "key-" + "0" * 31,
+    'token="', 'token=\\"', "\\", '"', "=", ":", "key=", "Authorization: ", "Bearer ", "sk-", "sk-ant-",
+    "ghp_", "eyJ.", "eyJaaaaaa.", "AKIA", "SG.", "123:AA", "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "a" * 64 + "\n", "a" * 20 + "1 ",
+    "key-" + "0" * 31,
     "PRIVATE KEY" + "a" * 20 + "\n", "é",
 ]  # fmt: skip
 
