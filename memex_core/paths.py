@@ -1,5 +1,4 @@
-"""Where each thing lives under the memory root (DESIGN §1), and the one gate that names pass on their way to a
-path.
+"""Where each thing lives under the memory root (DESIGN §1), and the one gate between a name and a path.
 
 The only module that knows file names of the memory root.
 """

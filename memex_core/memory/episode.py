@@ -110,14 +110,14 @@ def _facts(sidecar: Sidecar) -> str:
     project = sidecar.project_label + (f" (branch {branch})" if branch not in (None, "", "HEAD") else "")
     models = ", ".join(str(model) for model in meta.get("models") or [])
     when = f"{sidecar.started_at} to {sidecar.ended_at}" if sidecar.started_at else ""
-    turns = f"{sidecar.user_turns} from the user, {sidecar.agent_turns} from the agent, {sidecar.tool_turns} of tools"
+    turns = f"{sidecar.user_turns} from the user, {sidecar.agent_turns} from the agent"
     rows = [
         ("Project", project),
         ("Folder", meta.get("cwd", "")),
         ("When", when),
         ("Harness", " ".join(str(part) for part in (sidecar.harness, meta.get("cli_version", "")) if part)),
         ("Models", models),
-        ("Turns", turns),
+        ("Turns", f"{turns}, {sidecar.tool_turns} of tools"),
         ("Part of", f"[[{meta['root_session_id']}]]" if meta.get("root_session_id") else ""),
         ("Forked from", f"[[{meta['forked_from']}]]" if meta.get("forked_from") else ""),
         ("Transcript", f"transcripts/{sidecar.session_id}.jsonl"),
