@@ -77,7 +77,7 @@ class Remembering:
             self.transcripts.stage(session.turns, leave_out) as staged,
             memory_lock(self.root, LOCK_TIMEOUT_S),
         ):
-            return self._commit(session, fresh, staged, forgotten)
+            return self._commit(session, fresh, staged, forgotten, leave_out)
 
     def forget_session(self, session_id: str) -> None:
         """Delete transcript, sidecar, episode and the session's place in its nodes; it is never captured
@@ -121,15 +121,21 @@ class Remembering:
         return [sidecar for sidecar in found if sidecar is not None]
 
     def _commit(
-        self, session: Session, fresh: Sidecar, staged: StagedTurns, forgotten: Forgotten
+        self,
+        session: Session,
+        fresh: Sidecar,
+        staged: StagedTurns,
+        forgotten: Forgotten,
+        others_turns: set[str],
     ) -> TranscriptLinkReport:
         previous = self.transcripts.sidecar(fresh.session_id)
-        header = self._header(session, fresh, staged)
+        header = self._header(session, fresh, staged, previous)
         others = self._sharing(fresh)
         outcome = self.transcripts.commit(staged, header, previous, session.reader_version)
         _take_turns(fresh, staged)
-        if previous is not None:
-            _keep_history(fresh, previous, outcome)
+        fresh.inherited_turns = _numbers_of(fresh, others_turns)
+        if previous is not None and outcome == "merged":
+            _keep_history(fresh, previous)
         fresh.counted_elsewhere.update(
             {base_id(r.id): "forgotten" for r in fresh.responses if base_id(r.id) in forgotten.response_ids}
         )
@@ -142,13 +148,27 @@ class Remembering:
         self.neighbours.committed(fresh.session_id, {base_id(r.id) for r in fresh.responses})
         return self._report(fresh, "updated" if outcome == "unchanged" and wrote and previous else outcome)
 
-    def _header(self, session: Session, fresh: Sidecar, staged: StagedTurns) -> Header:
-        """The header line; a fork starts where its own turns start."""
+    def _header(
+        self, session: Session, fresh: Sidecar, staged: StagedTurns, previous: Sidecar | None
+    ) -> Header:
+        """The header line; a fork starts where its own turns start, a shrunken log ends where it once
+        ended.
+        """
         header = session.header
         header.captured_at = self.now()
         if 0 in staged.number_of and staged.first_ts:
-            header.started_at = fresh.started_at = staged.first_ts
-            header.duration_s = fresh.duration_s = seconds_between(staged.first_ts, header.ended_at)
+            header.started_at = staged.first_ts
+        elif previous is not None and previous.started_at:
+            header.started_at = min(previous.started_at, header.started_at or previous.started_at)
+        if previous is not None:
+            header.ended_at = max(previous.ended_at, header.ended_at)
+        if (header.started_at, header.ended_at) != (fresh.started_at, fresh.ended_at):
+            header.duration_s = seconds_between(header.started_at, header.ended_at)
+        fresh.started_at, fresh.ended_at, fresh.duration_s = (
+            header.started_at,
+            header.ended_at,
+            header.duration_s,
+        )
         return header
 
     def _settle_other(self, fresh: Sidecar, other: Sidecar) -> None:
@@ -157,8 +177,7 @@ class Remembering:
         """
         apply_usage(other, known=other.token_usage is not None)
         if is_earlier(fresh, other):
-            mine = set(fresh.turn_ids)
-            inherited = [number for number, turn_id in enumerate(other.turn_ids, 1) if turn_id in mine]
+            inherited = sorted({*other.inherited_turns, *_numbers_of(other, set(fresh.turn_ids))})
             if inherited != other.inherited_turns:
                 other.inherited_turns = inherited
                 self.pages.derive(other, other, self.journal.forgotten())
@@ -208,6 +227,11 @@ def _shared(one: Sidecar, other: Sidecar) -> set[str]:
     return {r.id for r in one.responses} & {r.id for r in other.responses}
 
 
+def _numbers_of(sidecar: Sidecar, turn_ids: set[str]) -> list[int]:
+    """The numbers of the session's turns that are among `turn_ids`."""
+    return [number for number, turn_id in enumerate(sidecar.turn_ids, 1) if turn_id in turn_ids]
+
+
 def _number(staged: StagedTurns, old: int) -> int:
     return staged.number_of[old - 1] if 0 < old <= len(staged.number_of) else 0
 
@@ -220,10 +244,8 @@ def _nearest(staged: StagedTurns, old: int) -> int:
     return 1 if staged.ids else 0
 
 
-def _keep_history(fresh: Sidecar, previous: Sidecar, outcome: str) -> None:
+def _keep_history(fresh: Sidecar, previous: Sidecar) -> None:
     """What a shrunken or replaced log no longer tells stays known."""
-    if outcome != "merged":
-        return
     fresh.retracted_turns = sorted({*fresh.retracted_turns, *previous.retracted_turns})
     seen: dict[str, Response] = {response.id: response for response in fresh.responses}
     for response in previous.responses:
@@ -233,5 +255,3 @@ def _keep_history(fresh: Sidecar, previous: Sidecar, outcome: str) -> None:
         elif response.output > mine.output:
             fresh.responses[fresh.responses.index(mine)] = response
     fresh.responses.sort(key=lambda response: (response.ts, response.id))
-    fresh.started_at = min(filter(None, (fresh.started_at, previous.started_at)), default="")
-    fresh.ended_at = max(fresh.ended_at, previous.ended_at)

@@ -44,7 +44,9 @@ class RecallResult:
 
 @dataclass(slots=True)
 class TranscriptLinkReport:
-    """Seed 000 §5.3, and what the capture did: "new", "extended", "unchanged", "replaced" or "forgotten"."""
+    """Seed 000 §5.3, and what the capture did: "new", "extended", "unchanged",
+    "updated" (only what is known about it), "replaced" (a newer reader's words), "merged" (the log was
+    replaced) or "forgotten"."""
 
     session_id: str
     transcript_file: str

@@ -159,7 +159,7 @@ class TranscriptHook:
         if old_header and isinstance(old_header.get("captured_at"), str) and old_header["captured_at"]:
             header.captured_at = old_header["captured_at"]
         line = orjson.dumps(header.to_line()) + b"\n"
-        if outcome == "unchanged" and old_header is not None and _first_line(path) == line:
+        if old_header is not None and _first_line(path) == line and _is_body(path, staged):
             return outcome
         with staged_file(path.parent) as (file, temp):
             file.write(line)
@@ -231,6 +231,11 @@ def _body_digest(path: Path) -> _Body:
             size += len(line)
             lines += 1
     return _Body(size, digest.hexdigest(), lines)
+
+
+def _is_body(path: Path, staged: StagedTurns) -> bool:
+    body = _body_digest(path)
+    return (body.size, body.sha256) == (staged.bytes, staged.sha256)
 
 
 def _prefix_digest(file: BinaryIO, size: int) -> str:

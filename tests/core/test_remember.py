@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -328,4 +329,40 @@ def test_a_mended_page_is_brought_up_to_date_by_the_next_capture(memex: Memex) -
     memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
     page.file_path.write_text(good, "utf-8")
     memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    assert "Now fix the build." in page_text(memex, "s1")
+
+
+GRANDCHILD = (("e", "user", "Remember that CI needs Node 20."), ("f", "agent", "Yes."))
+FAMILY = {
+    "parent": lambda: session("parent", HELLO, NOTED),
+    "fork": lambda: session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"),
+    "forks-fork": lambda: session(
+        "forks-fork", HELLO, NOTED, MORE, FIXED, *GRANDCHILD, born="2026-09-15T10:40:00Z"
+    ),
+}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(FAMILY)))
+def test_three_generations_end_alike_whatever_the_order_of_capture(
+    memex: Memex, order: tuple[str, ...]
+) -> None:
+    for name in (*order, *order):
+        memex.remember(FAMILY[name]())
+    assert {s.session_id: s.total_tokens for s in memex.list_sessions()} == dict.fromkeys(FAMILY, 15)
+    own = {"parent": "I prefer ruff", "fork": "Now fix the build", "forks-fork": "CI needs Node 20"}
+    for name in FAMILY:
+        text = page_text(memex, name).partition("## Turn")[2]
+        assert [words for words in own.values() if words in text] == [own[name]]
+    sources = {page.title: page.sources for page in memex.list_pages() if page.type != "episode"}
+    assert {found[0].split("#")[0] for found in sources.values()} == {"parent", "forks-fork"}
+    assert all(len(found) == 1 for found in sources.values())
+
+
+def test_a_shrunken_log_keeps_turns_tokens_and_times(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    shrunken = session("s1", HELLO, NOTED)
+    shrunken.header.ended_at = "2026-09-15T10:30:00Z"
+    assert memex.remember(shrunken).outcome == "merged"
+    (summary,) = memex.list_sessions()
+    assert (summary.turn_count, summary.total_tokens, summary.ended_at) == (4, 30, "2026-09-15T11:00:00Z")
     assert "Now fix the build." in page_text(memex, "s1")
