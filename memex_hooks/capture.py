@@ -13,7 +13,7 @@ from typing import Any
 from memex_core import paths
 from memex_core.errors import LockTimeout
 from memex_core.files.lock import memory_lock
-from memex_core.files.operation_log import log_operation
+from memex_core.files.operation_log import log_operation, where
 from memex_core.memex import Memex
 from memex_core.model.session import Session, Turn, TurnSource
 from memex_core.text.redact import redact
@@ -147,10 +147,23 @@ def drain(root: Path, env: Mapping[str, str], *, settle_s: float = SETTLE_S) -> 
                     _wait_for_quiet(root, settle_s)
                     batch = _untried(root, tried)
                     tried.update(_stem(path) for path in batch)
-                    results += _drain_batch(root, env, batch, settle_s)
+                    results += _batch_or_given_back(root, env, batch, settle_s)
         except LockTimeout:
             break
     return results
+
+
+def _batch_or_given_back(
+    root: Path, env: Mapping[str, str], batch: list[Path], settle_s: float
+) -> list[Captured]:
+    """What went wrong outside a single capture counts as an attempt for every envelope that is still there."""
+    try:
+        return _drain_batch(root, env, batch, settle_s)
+    except Exception as error:
+        log_operation(root, "drain", f"{len(batch)} envelopes", "failed", detail=where(error))
+        for path in batch:
+            spool.give_back(path)
+        return [Captured("", str(root), "", "failed", error=f"{type(error).__name__}: {error}")]
 
 
 @dataclass(slots=True)
@@ -253,10 +266,8 @@ def _captured_or_failed(memex: Memex, harness: Harness, log: LogFile, dry_run: b
         return capture_log(memex, harness, log, dry_run=dry_run)
     except Exception as error:
         # One session must never cost another: what went wrong is noted, shown by doctor, and tried again.
+        log_operation(memex.root, "capture", log.session_id or log.path.stem, "failed", detail=where(error))
         reason = f"{type(error).__name__}: {error}"
-        log_operation(
-            memex.root, "capture", log.session_id or log.path.stem, "failed", detail=type(error).__name__
-        )
         return Captured(harness.NAME, str(log.path), log.session_id, "failed", error=reason)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from memex_core.memex import Memex
 
 from memex_core import paths
-from memex_core.files.operation_log import log_operation
+from memex_core.files.operation_log import log_operation, where
 from memex_core.files.project import project_of
 from memex_core.memory.context_block import Notes, evidence_block
 from memex_hooks.harnesses import HARNESSES
@@ -71,9 +71,7 @@ def main(argv: list[str]) -> int:
         sys.stdout.buffer.flush()
     except Exception as error:
         # A hook that complains would stop the user's work; doctor finds the line in the log.
-        log_operation(
-            paths.data_dir(), "recall-hook", " ".join(argv[:2]), "failed", detail=type(error).__name__
-        )
+        log_operation(paths.data_dir(), "recall-hook", " ".join(argv[:2]), "failed", detail=where(error))
     return 0
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from memex_core import paths
-from memex_core.files.operation_log import log_operation
+from memex_core.files.operation_log import log_operation, where
 from memex_hooks.capture import drain
 
 
@@ -21,7 +21,7 @@ def main() -> int:
     try:
         results = drain(root, os.environ)
     except Exception as error:
-        log_operation(root, "drain", "spool", "failed", detail=f"{type(error).__name__}: {error}")
+        log_operation(root, "drain", "spool", "failed", detail=where(error))
         return 1
     return 1 if any(result.outcome == "failed" for result in results) else 0
 

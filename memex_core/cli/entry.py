@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
 import click
 
 from memex_core import paths
 from memex_core.errors import MemexError
-from memex_core.files.operation_log import log_operation
+from memex_core.files.operation_log import log_operation, where
 
 EXIT_STATUS = (
     "Exit status: 0 done, 1 failed (the message says why), 2 wrong arguments, 3 unexpected, 130 interrupted."
@@ -53,7 +52,7 @@ def _status_of(error: BaseException, program: str) -> int:
         return _say(program, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
     if isinstance(error, (SystemExit, GeneratorExit)):
         raise error
-    log_operation(paths.data_dir(), program, "unexpected", "failed", detail=_last_frames(error))
+    log_operation(paths.data_dir(), program, "unexpected", "failed", detail=where(error))
     return _say(
         program,
         f"unexpected {type(error).__name__}: {error}",
@@ -70,11 +69,6 @@ def _say(program: str, message: str, hint: str = "", *, status: int = 1) -> int:
 
 def _one_line(message: str) -> str:
     return " ".join(message.split())
-
-
-def _last_frames(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)[-3:]
-    return " < ".join(f"{os.path.basename(f.filename)}:{f.lineno}" for f in reversed(frames))
 
 
 def _close_output() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,13 @@ from memex_core import paths
 from memex_core.files.atomic import append_line
 
 MAX_BYTES = 1 << 20
+
+
+def where(error: BaseException) -> str:
+    """The kind of an error and the last places it went through: enough to find it, and nothing of what was said."""
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-3:])
+    places = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in frames)
+    return f"{type(error).__name__} at {places}" if places else type(error).__name__
 
 
 def log_operation(
@@ -27,7 +35,7 @@ def log_operation(
         "ms": round(seconds * 1000, 1),
     }
     if detail:
-        line["detail"] = detail[:160]
+        line["detail"] = detail[:240]
     with contextlib.suppress(OSError):
         if path.exists() and path.stat().st_size > MAX_BYTES:
             os.replace(path, path.with_suffix(".log.1"))

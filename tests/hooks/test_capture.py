@@ -231,3 +231,14 @@ def test_an_unfamiliar_configuration_folder_travels_in_the_envelope(
     path.write_text(f'memex-envelope 1 claude-code SessionStart\n{moved}\n{{"session_id": "x"}}', "utf-8")
     outcomes = [r.outcome for r in drain(root, {"HOME": str(tmp_path / "home"), "PATH": ""}, settle_s=0.0)]
     assert "new" in outcomes
+
+
+def test_a_fault_outside_a_capture_counts_as_an_attempt_for_its_envelopes(
+    root: Path, log: Path, env: dict[str, str]
+) -> None:
+    drop(root, "Stop", log)
+    (root / "memex.toml").write_text("[capture\n", "utf-8")
+    for _ in range(3):
+        assert [result.outcome for result in drain(root, env, settle_s=0.0)] == ["failed"]
+    assert spool.pending(root) == [] and len(spool.failed(root)) == 1
+    assert "ConfigError at " in (root / "logs" / "memex.log").read_text("utf-8")
