@@ -156,7 +156,9 @@ def drain(root: Path, env: Mapping[str, str], *, settle_s: float = SETTLE_S) -> 
 def _batch_or_given_back(
     root: Path, env: Mapping[str, str], batch: list[Path], settle_s: float
 ) -> list[Captured]:
-    """What went wrong outside a single capture counts as an attempt for every envelope that is still there."""
+    """What went wrong outside a single capture counts as an attempt for every envelope that is still
+    there.
+    """
     try:
         return _drain_batch(root, env, batch, settle_s)
     except Exception as error:

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from memex_core.memex import Memex
-
 from memex_core import paths
 from memex_core.files.operation_log import log_operation, where
 from memex_core.files.project import project_of
+from memex_core.memex import Memex
 from memex_core.memory.context_block import Notes, evidence_block
 from memex_hooks.harnesses import HARNESSES
 

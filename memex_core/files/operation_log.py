@@ -16,7 +16,9 @@ MAX_BYTES = 1 << 20
 
 
 def where(error: BaseException) -> str:
-    """The kind of an error and the last places it went through: enough to find it, and nothing of what was said."""
+    """The kind of an error and the last places it went through: enough to find it, and nothing of what was
+    said.
+    """
     frames = reversed(traceback.extract_tb(error.__traceback__)[-3:])
     places = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in frames)
     return f"{type(error).__name__} at {places}" if places else type(error).__name__
