@@ -5,15 +5,19 @@ Only doors load it; everything below is told its values.
 
 from __future__ import annotations
 
+import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from memex_core import paths
 from memex_core.errors import ConfigError
+
+LATER_SECTIONS = ("app", "data_dir", "llm", "recency_decay", "logging")
+"""Sections of seed 000 §10 that other commands read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +122,42 @@ def _section(defaults: Any, values: Mapping[str, Any], name: str, path: Path) ->
     return replace(defaults, **chosen)
 
 
+def config_problems(root: Path) -> list[str]:
+    """What is wrong with memex.toml, a line each: a file that cannot be read, keys that nobody reads."""
+    path = paths.config_path(root)
+    try:
+        load_config(root)
+        document = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    except ConfigError as error:
+        return [str(error)]
+    known = {section.name: [f.name for f in fields(section.default_factory())] for section in _sections()}
+    known["wiki"] = known["pages"]
+    unread = []
+    for name, values in document.items():
+        if name not in known and name not in LATER_SECTIONS:
+            unread.append(_unread(path, f"[{name}]", name, known))
+        elif name in known and isinstance(values, dict):
+            unread += [
+                _unread(path, f"[{name}] {key}", key, known[name]) for key in values if key not in known[name]
+            ]
+    return unread
+
+
+def _sections() -> list[Any]:
+    return list(fields(MemexConfig))
+
+
+def _unread(path: Path, what: str, name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"{path}: {what} is no setting" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def memory_root_of(data_dir: str | None = None) -> Path:
+    """The memory root a door works on: its own option, else MEMEX_DATA_DIR, else ~/.memex."""
+    return paths.data_dir({**os.environ, "MEMEX_DATA_DIR": data_dir} if data_dir else None)
+
+
 def root_and_config(data_dir: str | None = None) -> tuple[Path, MemexConfig]:
-    """What a door needs: the memory root (its own option, else MEMEX_DATA_DIR, else ~/.memex) and its
-    configuration.
-    """
-    root = paths.data_dir({**os.environ, "MEMEX_DATA_DIR": data_dir} if data_dir else None)
+    """The memory root and its configuration. Raises ConfigError."""
+    root = memory_root_of(data_dir)
     return root, load_config(root)

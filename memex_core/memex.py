@@ -147,8 +147,9 @@ class Memex:
         return RecallResult(query, hits, total, search_time_ms=_ms_since(started), note=note)
 
     def read(self, name: str, node_type: str | None = None) -> WikiNode | None:
-        """The page under a slug, `<type>/<slug>`, session id or title, or None. Reading has no side
-        effect.
+        """The page under a slug, `<type>/<slug>`, session id (or how only one begins) or title, or None.
+
+        Reading has no side effect.
         """
         try:
             page = self.store.read(name, node_type)
@@ -157,7 +158,11 @@ class Memex:
         if page is not None:
             return page
         types = [node_type] if node_type else list(paths.NODE_TYPES)
-        return next((page for each in types if (page := self.store.find(each, name))), None)
+        titled = next((page for each in types if (page := self.store.find(each, name))), None)
+        if titled is not None or node_type not in (None, "episode"):
+            return titled
+        begun = self.find_session(name)
+        return self.store.read(begun.session_id, "episode") if begun else None
 
     def list_pages(self, node_type: str | None = None) -> list[WikiNode]:
         """All pages, the latest change first."""

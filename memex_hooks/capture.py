@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memex_core import paths
-from memex_core.errors import LockTimeout
+from memex_core.config import MemexConfig, load_config
+from memex_core.errors import ConfigError, LockTimeout
 from memex_core.files.lock import memory_lock
 from memex_core.files.operation_log import log_operation, where
 from memex_core.memex import Memex
@@ -168,6 +169,17 @@ def _batch_or_given_back(
         return [Captured("", str(root), "", "failed", error=f"{type(error).__name__}: {error}")]
 
 
+def _config_or_defaults(root: Path) -> MemexConfig:
+    """A slip in memex.toml must not stop the capture: the defaults redact and extract, and doctor names
+    it.
+    """
+    try:
+        return load_config(root)
+    except ConfigError as error:
+        log_operation(root, "config", "memex.toml", "defaults taken", detail=str(error))
+        return MemexConfig()
+
+
 @dataclass(slots=True)
 class _Job:
     """The envelopes of one session: worth one capture."""
@@ -179,7 +191,7 @@ class _Job:
 
 
 def _drain_batch(root: Path, env: Mapping[str, str], batch: list[Path], settle_s: float) -> list[Captured]:
-    memex = Memex(root)
+    memex = Memex(root, _config_or_defaults(root))
     jobs, sweeps = _jobs(batch, env)
     results = []
     for job in jobs:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memex_core.memex import Memex
-
 from memex_core import paths
+from memex_core.config import MemexConfig, config_problems, load_config
+from memex_core.memex import Memex
 from memex_hooks import spool
 from memex_hooks.capture import behind
 from memex_hooks.harness import Finding, Harness
@@ -50,11 +50,17 @@ def examine(root: Path, env: Mapping[str, str], harness_names: list[str], now: f
 
 
 def _memory_findings(root: Path, env: Mapping[str, str], now: float) -> Iterator[Finding]:
+    yield from _config_findings(root)
     yield from _permission_findings(root)
     yield from _spool_findings(root, now)
     yield from check_launcher(env)
     yield from _worker_findings(env)
     yield from _index_findings(root)
+
+
+def _config_findings(root: Path) -> Iterator[Finding]:
+    for problem in config_problems(root):
+        yield Finding("fail", problem, f"${{EDITOR:-vi}} {paths.config_path(root)}")
 
 
 def _permission_findings(root: Path) -> Iterator[Finding]:
@@ -63,10 +69,8 @@ def _permission_findings(root: Path) -> Iterator[Finding]:
         return
     if not os.access(root, os.W_OK | os.X_OK):
         yield Finding("fail", f"{root} cannot be written to", f"chmod u+rwx {root}")
-    open_paths = [path for path in _all_paths(root) if stat.S_IMODE(path.lstat().st_mode) & 0o077]
-    if open_paths:
-        some = f"{open_paths[0]}" + (f" and {len(open_paths) - 1} more" if len(open_paths) > 1 else "")
-        yield Finding("warn", f"others can reach {some}", f"chmod -R go-rwx {root}")
+    if stat.S_IMODE(root.stat().st_mode) & 0o077:
+        yield Finding("warn", f"others can reach {root}", f"chmod -R go-rwx {root}")
     else:
         yield Finding("ok", f"{root} is private")
 
@@ -113,7 +117,7 @@ def _worker_findings(env: Mapping[str, str]) -> Iterator[Finding]:
 def _index_findings(root: Path) -> Iterator[Finding]:
     if not root.exists():
         return
-    memex = Memex(root)
+    memex = Memex(root, _config(root))
     problems = memex.index_problems()
     for problem in problems:
         yield Finding("fail", f"index: {problem}", "memex rebuild-index --force")
@@ -122,6 +126,11 @@ def _index_findings(root: Path) -> Iterator[Finding]:
         yield Finding("warn", f"page: {warning}", "memex list --warnings")
     if not problems:
         yield Finding("ok", f"the index is sound ({memex.info()['pages_indexed']} pages)")
+
+
+def _config(root: Path) -> MemexConfig:
+    """Findings must not depend on a configuration that cannot be read."""
+    return MemexConfig() if config_problems(root) else load_config(root)
 
 
 def _harness_findings(root: Path, harness: Harness, env: Mapping[str, str], now: float) -> Iterator[Finding]:
@@ -136,7 +145,7 @@ def _harness_findings(root: Path, harness: Harness, env: Mapping[str, str], now:
 
 
 def _capture_findings(root: Path, harness: Harness, env: Mapping[str, str], now: float) -> Iterator[Finding]:
-    missing, total = behind(Memex(root), harness, env)
+    missing, total = behind(Memex(root, _config(root)), harness, env)
     live = [log for log in missing if now - log.mtime_ns / 1e9 < IN_PROGRESS_S]
     if len(missing) > len(live):
         command = f"memex-hooks capture --all --harness {harness.NAME}"
@@ -148,13 +157,3 @@ def _capture_findings(root: Path, harness: Harness, env: Mapping[str, str], now:
     else:
         going = f" ({len(live)} in progress)" if live else ""
         yield Finding("ok", f"all {total} session logs on disk are in memory{going}")
-
-
-def _all_paths(root: Path) -> Iterator[Path]:
-    yield root
-    for folder, folders, files in os.walk(root):
-        if ".git" in folders:
-            folders.remove(".git")
-        yield from (
-            Path(folder) / name for name in (*folders, *files) if not (Path(folder) / name).is_symlink()
-        )

@@ -11,9 +11,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from memex_core.memex import Memex
-
 from memex_core import paths
+from memex_core.memex import Memex
 from memex_hooks.capture import Captured, capture_log, find_logs
 from memex_hooks.harness import Harness
 from memex_hooks.harnesses import HARNESSES

@@ -130,8 +130,13 @@ def status(names: Iterable[str], env: Mapping[str, str]) -> list[Wired]:
 
 
 def check_launcher(env: Mapping[str, str]) -> list[Finding]:
-    """Are hook.sh and hook.conf there and of this release, and do the hooks write to the memory we read?"""
+    """Are hook.sh and hook.conf there and of this release, and do the hooks write to the memory we read?
+
+    [] where no settings file names our script.
+    """
     script, conf = script_path(env), conf_path(env)
+    if not any(_runs_hooks(harness, env) for harness in HARNESSES.values()):
+        return []  # a plugin brings its own script, and what is missing `check_hooks` says
     if _read(script) != _script_bytes():
         state = "is of another release" if script.exists() else "is not there"
         return [Finding("fail", f"{script} {state}", REINSTALL)]

@@ -7,14 +7,18 @@ the agent.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 import sys
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from memex_core import paths
+from memex_core.files.atomic import make_dir
 from memex_core.files.operation_log import log_operation, where
 from memex_core.files.project import project_of
 from memex_core.memex import Memex
@@ -26,6 +30,9 @@ QUIET_SOURCES = ("resume", "fork")
 """A resumed or forked conversation holds what it was told when it began."""
 RULES = 12
 SESSIONS = 3
+SAYING_CHARS = 200
+ONCE_S = 10.0
+"""Plugin and settings hook may both run: what one of them just told a session, the other does not repeat."""
 
 
 def session_notes(memex: Memex, cwd: str, session_id: str) -> str:
@@ -33,7 +40,7 @@ def session_notes(memex: Memex, cwd: str, session_id: str) -> str:
     project = project_of(cwd)
     rules = Notes("Preferences and rules:")
     for page in memex.project_pages(project.id, ("procedure", "preference"), limit=RULES):
-        rules.lines.append((page.title, f"{page.node_type}, {page.updated[:10]}"))
+        rules.lines.append((_saying(page.title, page.body), f"{page.node_type}, {page.updated[:10]}"))
     last = Notes("Last sessions here:")
     for summary in memex.list_sessions(project=project.id, kind="user", limit=SESSIONS + 1):
         if summary.session_id != session_id and summary.turn_count and len(last.lines) < SESSIONS:
@@ -42,6 +49,19 @@ def session_notes(memex: Memex, cwd: str, session_id: str) -> str:
             )
     limit = memex.config.recall.session_start_chars
     return evidence_block([rules, last], project.label, secrets.token_hex(4), max_chars=limit)
+
+
+def _saying(title: str, body: str) -> str:
+    """What a page says, as its owner last left it: its first line, behind its title unless that repeats
+    it.
+    """
+    lines = (line.strip().removeprefix("- ") for line in body.splitlines())
+    first = next((line for line in lines if line and line[0] not in "#>"), "")
+    said = first if len(first) <= SAYING_CHARS else first[: SAYING_CHARS - 1].rsplit(" ", 1)[0] + "…"
+    if not said:
+        return title
+    gist = title.partition(": ")[2] or title
+    return said if gist.casefold() in first.casefold() else f"{title}: {said}"
 
 
 def answer(harness_name: str, event_name: str, payload: Mapping[str, Any]) -> bytes:
@@ -56,7 +76,26 @@ def answer(harness_name: str, event_name: str, payload: Mapping[str, Any]) -> by
     memex = Memex(root)
     if not memex.config.recall.session_start:
         return b""
-    return harness.reply(event, session_notes(memex, event.cwd, event.session_id))
+    text = session_notes(memex, event.cwd, event.session_id)
+    if not text or not first_to_tell(root, f"{harness_name}.{event.session_id}.{event.source}"):
+        return b""
+    return harness.reply(event, text)
+
+
+def first_to_tell(root: Path, name: str) -> bool:
+    """True for the first of several hooks that ask within ONCE_S; in doubt True."""
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
+    mark = paths.spool_dir(root) / f".told-{digest}.tmp"
+    try:
+        make_dir(mark.parent)
+        if mark.exists() and time.time() - mark.stat().st_mtime > ONCE_S:
+            mark.unlink()
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def main(argv: list[str]) -> int:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memex_core.memex import Memex
-
 from memex_core.model.results import RecallHit
 from memex_core.model.session import Turn
 from memex_hooks.harnesses import HARNESSES

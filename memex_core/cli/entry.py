@@ -35,6 +35,9 @@ def run(group: click.Group, program: str) -> None:
 
 
 def _status_of(error: BaseException, program: str) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.ctx.get_help() if error.ctx else "")
+        return 0
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.ClickException):

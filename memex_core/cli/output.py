@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from memex_core.config import root_and_config
+from memex_core.config import memory_root_of, root_and_config
 from memex_core.memex import Memex
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,7 +26,12 @@ data_dir_option = click.option(
     callback=lambda context, _parameter, value: _remember_data_dir(context, value),
     help="The memory root (default: $MEMEX_DATA_DIR, else ~/.memex).",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (the default when piped).")
+json_option = click.option(
+    "--json/--text",
+    "as_json",
+    default=None,
+    help="Print JSON (the default when piped) or text (on a terminal).",
+)
 
 
 def _remember_data_dir(context: click.Context, value: str | None) -> None:
@@ -41,7 +46,7 @@ def data_dir() -> str | None:
 
 
 def memory_root() -> Path:
-    return root_and_config(data_dir())[0]
+    return memory_root_of(data_dir())
 
 
 def open_memex() -> Memex:
@@ -51,11 +56,11 @@ def open_memex() -> Memex:
 
 
 def with_json(command: Command) -> Command:
-    """Gives the command `as_json`: asked for, or standard output is no terminal."""
+    """Gives the command `as_json`: as asked for, else True where standard output is no terminal."""
 
     @functools.wraps(command)
-    def decided(*args: Any, as_json: bool, **values: Any) -> Any:
-        return command(*args, as_json=as_json or not sys.stdout.isatty(), **values)
+    def decided(*args: Any, as_json: bool | None, **values: Any) -> Any:
+        return command(*args, as_json=not sys.stdout.isatty() if as_json is None else as_json, **values)
 
     return data_dir_option(json_option(decided))  # type: ignore[return-value]
 

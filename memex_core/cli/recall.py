@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -46,7 +47,7 @@ def recall(
     form: str | None,
     as_json: bool,
 ) -> None:
-    """Find pages by what they say. Quote nothing, type anything: memex recall don't use c++"""
+    """Find pages by what they say. Any text will do: memex recall "don't use c++" """
     try:
         result = open_memex().recall(
             " ".join(query),
@@ -77,11 +78,16 @@ def _print_hits(hits: list[RecallHit], note: str) -> None:
         click.echo(
             f"{hit.rank}. {click.style(hit.title, bold=True)}  ({hit.node_type}, {hit.updated[:10]}{origin})"
         )
-        text = hit.snippet.replace("<mark>", "\x1b[1m").replace("</mark>", "\x1b[22m")
-        click.echo(f"   {' '.join(text.split())}")
+        click.echo(f"   {_shown(hit.snippet)}")
         click.echo(
             click.style(
                 f"   {hit.file_path}" + (f"  from {', '.join(hit.sources[:3])}" if hit.sources else ""),
                 dim=True,
             )
         )
+
+
+def _shown(snippet: str) -> str:
+    """One line for a person: quotation marks of Markdown and the list of places are not what was said."""
+    said = re.sub(r"(?m)^> ?", "", snippet.partition("\nSaid in:")[0])
+    return " ".join(said.replace("<mark>", "\x1b[1m").replace("</mark>", "\x1b[22m").split())

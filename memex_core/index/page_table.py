@@ -10,10 +10,14 @@ from pathlib import Path
 from memex_core.index.connection import reading
 from memex_core.index.filters import hidden_pages
 
+BODY_CHARS = 600
+
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """What a list shows of a page. `path` is relative to the memory root."""
+    """What a list shows of a page. `path` is relative to the memory root, `body` the beginning of its
+    text.
+    """
 
     path: str
     slug: str
@@ -22,6 +26,7 @@ class PageRow:
     updated: str
     importance: float
     project_label: str
+    body: str
 
 
 class PageTable:
@@ -38,8 +43,9 @@ class PageTable:
         with reading(self.db_path) as db:
             hidden = hidden_pages(db, now)
             rows = db.execute(
-                f"""SELECT page_id, path, slug, title, node_type, updated, importance, project_label
-                    FROM wiki_index
+                f"""SELECT page_id, path, w.slug, w.title, node_type, updated, importance, project_label,
+                      substr(f.body, 1, {BODY_CHARS}) AS body
+                    FROM wiki_index w JOIN wiki_fts f ON f.rowid = w.page_id
                     WHERE node_type IN ({marks}) AND (project = ? OR project IS NULL OR project = '')
                     ORDER BY importance DESC, updated DESC, path""",
                 (*node_types, project),

@@ -107,6 +107,6 @@ def _print(results: list[Captured], as_json: bool, dry_run: bool) -> None:
         return
     for result in results:
         if result.outcome not in ("current", "empty", "gone"):
-            detail = f": {result.error}" if result.error else f", {result.turns} turns, {result.nodes} nodes"
+            detail = f": {result.error}" if result.error else f", {result.turns} turns"
             click.echo(f"{result.outcome}: {result.session_id or result.path} ({result.harness}{detail})")
     click.echo("nothing was changed" if dry_run else summary(results))

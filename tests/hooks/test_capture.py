@@ -234,11 +234,23 @@ def test_an_unfamiliar_configuration_folder_travels_in_the_envelope(
 
 
 def test_a_fault_outside_a_capture_counts_as_an_attempt_for_its_envelopes(
-    root: Path, log: Path, env: dict[str, str]
+    root: Path, log: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drop(root, "Stop", log)
-    (root / "memex.toml").write_text("[capture\n", "utf-8")
+    monkeypatch.setattr(Memex, "heal", lambda self: (_ for _ in ()).throw(RuntimeError("planted")))
+    monkeypatch.setattr(
+        CLAUDE, "parse_event", lambda name, payload: (_ for _ in ()).throw(KeyError("planted"))
+    )
     for _ in range(3):
         assert [result.outcome for result in drain(root, env, settle_s=0.0)] == ["failed"]
     assert spool.pending(root) == [] and len(spool.failed(root)) == 1
-    assert "ConfigError at " in (root / "logs" / "memex.log").read_text("utf-8")
+    assert "KeyError at " in (root / "logs" / "memex.log").read_text("utf-8")
+
+
+def test_a_slip_in_the_configuration_does_not_stop_the_capture(
+    root: Path, log: Path, env: dict[str, str]
+) -> None:
+    drop(root, "Stop", log)
+    (root / "memex.toml").write_text("[recall] session_start = false\n", "utf-8")
+    assert [result.outcome for result in drain(root, env, settle_s=0.0)] == ["new"]
+    assert "defaults taken" in (root / "logs" / "memex.log").read_text("utf-8")

@@ -557,7 +557,7 @@ def test_the_config_of_codex_is_never_written(env: dict[str, str]) -> None:
 
 
 def test_the_launcher_is_checked_against_this_release(env: dict[str, str]) -> None:
-    assert whats(check_launcher(env), "fail") == [f"{data_home(env) / 'hook.sh'} is not there"]
+    assert check_launcher(env) == []
     install(BOTH, env)
     assert [finding.level for finding in check_launcher(env)] == ["ok"]
     (data_home(env) / "hook.sh").write_bytes(b"#!/bin/sh\n")

@@ -129,10 +129,10 @@ def test_doctor_names_events_that_failed_or_wait(log: Path, root: Path) -> None:
     assert any("waited for more than 10 minutes" in what for what in found["warn"])
 
 
-def test_doctor_names_files_that_others_can_read(log: Path, root: Path) -> None:
+def test_doctor_names_a_memory_that_others_can_reach(log: Path, root: Path) -> None:
     run("install", "--harness", "claude-code")
     run("capture", "--all")
-    (root / "transcripts" / f"{SESSION}.jsonl").chmod(0o644)
+    root.chmod(0o755)
     status, found = doctor("--harness", "claude-code")
     assert status == 1 and any("others can reach" in what for what in found["warn"])
 
@@ -210,3 +210,32 @@ def test_the_demonstration_shows_session_page_and_recall_and_touches_nothing(tmp
     ):
         assert part in done.stdout
     assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[recall] session_start = false\n", "line 1"),
+        ("[recall]\nsesion_start = false\n", "did you mean session_start?"),
+        ("[recal]\nsession_start = false\n", "did you mean recall?"),
+    ],
+)
+def test_doctor_names_what_is_wrong_with_the_configuration(
+    log: Path, root: Path, text: str, said: str
+) -> None:
+    run("install", "--harness", "claude-code")
+    run("capture", "--all")
+    (root / "memex.toml").write_text(text, "utf-8")
+    status, found = doctor("--harness", "claude-code")
+    assert status == 1 and any(said in what for what in found["fail"])
+
+
+@pytest.mark.parametrize("program", ["memex_core.cli", "memex_hooks.cli"])
+def test_a_bare_command_prints_its_help(program: str) -> None:
+    done = subprocess.run([sys.executable, "-m", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) > 10
+
+
+def test_usage_refuses_what_is_no_date() -> None:
+    done = run("usage", "--since", "tuesday")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)

@@ -77,7 +77,7 @@ def test_it_can_be_switched_off(memex: Memex) -> None:
 
 def test_a_rule_of_no_project_holds_everywhere(memex: Memex) -> None:
     memex.write(WriteInput("procedure", "Rule: never force-push", "Never force-push."))
-    assert "never force-push" in context(start(cwd="/home/dev/other"))
+    assert "Never force-push." in context(start(cwd="/home/dev/other"))
 
 
 def test_the_running_session_is_not_told_about_itself(memex: Memex) -> None:
