@@ -194,15 +194,22 @@ class Memex:
         exact = [s for s in begun if s.session_id == session_id]
         return exact[0] if exact else begun[0] if len(begun) == 1 and session_id else None
 
-    def delete_session(self, session_id: str) -> None:
-        """Delete a session's transcript, sidecar, episode and its part in nodes; it is never captured
+    def delete_sessions(self, session_ids: Sequence[str]) -> list[str]:
+        """Delete the sessions' transcripts, sidecars, episodes and part in nodes; they are never captured
         again.
+
+        Gives the nodes ("<folder>/<slug>") that stay: other sessions said them too, or a person edited
+        them. The index is built anew, so that no deleted word rests in a free page of it. Raises NotFound,
+        before anything is deleted.
         """
-        if self.transcripts.sidecar(session_id) is None and self.store.read(session_id, "episode") is None:
-            raise NotFound("session", session_id, hint="memex sessions lists them")
-        self._remembering.forget_session(session_id)
-        self.heal(force=True)
-        log_operation(self.root, "delete-session", session_id, "done")
+        for session_id in session_ids:
+            if self.transcripts.sidecar(session_id) is None and not self.store.exists(session_id, "episode"):
+                raise NotFound("session", session_id, hint="memex sessions lists them")
+        kept = {name for each in session_ids for name in self._remembering.forget_session(each)}
+        self._report = sync(self.index, self.root, force=True)
+        for session_id in session_ids:
+            log_operation(self.root, "delete-session", session_id, "done")
+        return sorted(name for name in kept if self.store.exists(name.partition("/")[2]))
 
     def sidecars(self) -> Iterator[Sidecar]:
         """The sidecar of every captured session that has a readable one."""

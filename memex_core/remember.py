@@ -79,17 +79,18 @@ class Remembering:
         ):
             return self._commit(session, fresh, staged, forgotten, leave_out)
 
-    def forget_session(self, session_id: str) -> None:
+    def forget_session(self, session_id: str) -> list[str]:
         """Delete transcript, sidecar, episode and the session's place in its nodes; it is never captured
-        again.
+        again. Gives the nodes that stay: other sessions said them too, or a person edited them.
         """
         session_id = paths.safe_id(session_id)
         with memory_lock(self.root, LOCK_TIMEOUT_S):
             sidecar = self.transcripts.sidecar(session_id) or Sidecar(session_id)
             response_ids = sorted({base_id(r.id) for r in sidecar.responses})
             self.journal.forget_session(session_id, sidecar.turn_ids, response_ids, self.now())
-            self.pages.forget(sidecar)
+            kept = self.pages.forget(sidecar)
             self.transcripts.delete_transcript(session_id)
+            return kept
 
     def _describe(self, session: Session) -> Sidecar:
         header, project = session.header, project_of(str(session.header.meta.get("cwd", "")))

@@ -56,11 +56,17 @@ class SessionPages:
             self._remove(sidecar.session_id, "episode", "its turns belong to an earlier session")
         self._write_nodes(sidecar, previous, inputs, forgotten)
 
-    def forget(self, sidecar: Sidecar) -> None:
-        """Delete the episode and the session's place in every node that it gave."""
+    def forget(self, sidecar: Sidecar) -> list[str]:
+        """Delete the episode and the session's place in every node that it gave; a node without another
+        source goes too, and its title out of the records. Gives the nodes that stay.
+        """
         for node in sidecar.nodes:
             self._drop_source(node, sidecar.session_id)
         self._remove(sidecar.session_id, "episode", "session deleted")
+        names = {node.path for node in sidecar.nodes}
+        kept = {name for name in names if self._find(name) is not None}
+        self.journal.scrub({*(names - kept), f"episodes/{sidecar.session_id}"})
+        return sorted(kept)
 
     def _kept_turns(self, session_id: str, left_out: set[int], digest: Digest) -> Iterator[Turn]:
         for turn in self.transcripts.turns(session_id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -48,9 +49,9 @@ def delete(session_id: str, yes: bool, as_json: bool) -> None:
     found = memex.find_session(session_id)
     if found is None:
         raise NotFound("session", session_id, hint="memex sessions lists them")
-    _confirm(f"Delete {found.session_id} ({found.title or 'untitled'})?", yes)
-    memex.delete_session(found.session_id)
-    _print_deleted([found], as_json)
+    name = f"{found.session_id} ({found.title or 'untitled'})"
+    _confirm(f"Delete {name}, its page and what you wrote into that page?", yes)
+    _print_deleted([found], as_json, kept=memex.delete_sessions([found.session_id]))
 
 
 @sessions.command()
@@ -79,9 +80,8 @@ def prune(older_than: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     ]
     if old and not dry_run:
         _confirm(f"Delete {len(old)} sessions that ended before {limit[:10]}?", yes)
-        for summary in old:
-            memex.delete_session(summary.session_id)
-    _print_deleted(old, as_json, dry_run=dry_run)
+    kept = [] if dry_run else memex.delete_sessions([summary.session_id for summary in old])
+    _print_deleted(old, as_json, dry_run=dry_run, kept=kept)
 
 
 def _confirm(question: str, yes: bool) -> None:
@@ -92,17 +92,22 @@ def _confirm(question: str, yes: bool) -> None:
     click.confirm(question, abort=True)
 
 
-def _print_deleted(summaries: list[SessionSummary], as_json: bool, *, dry_run: bool = False) -> None:
+def _print_deleted(
+    summaries: list[SessionSummary], as_json: bool, *, dry_run: bool = False, kept: Sequence[str] = ()
+) -> None:
     if as_json:
         print_json(
             {
                 "deleted": [] if dry_run else [s.session_id for s in summaries],
                 "matched": [s.session_id for s in summaries],
+                "kept": list(kept),
             }
         )
         return
     for summary in summaries:
         click.echo(f"{'would delete' if dry_run else 'deleted'} {summary.session_id}  {summary.title}")
+    for name in kept:
+        click.echo(f"  {name} stays: another session said it too, or you edited it")
     if not summaries:
         click.echo("no session is that old")
 

@@ -5,12 +5,14 @@ forgotten.jsonl (what must never come back). One JSON object a line, one write a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from memex_core import paths
-from memex_core.files.atomic import append_line
+from memex_core.files.atomic import append_line, write_atomic
+
+DELETED = "(deleted)"
 
 
 class Journal:
@@ -27,6 +29,14 @@ class Journal:
         if detail:
             line["detail"] = detail
         _append(paths.journal_path(self.root), line)
+
+    def scrub(self, pages: set[str]) -> None:
+        """Take the words of deleted pages out of what is only appended otherwise: their titles out of
+        journal.jsonl, their paths out of recalls.jsonl. `pages` are "<type folder>/<slug>".
+        """
+        _rewrite(paths.journal_path(self.root), lambda line: _without_title(line, pages))
+        recalled = {f"docs/{page}.md" for page in pages}
+        _rewrite(paths.recalls_path(self.root), lambda line: _without_paths(line, recalled))
 
     def recalled(self, pages: list[str], now: str) -> None:
         """Which pages a recall returned; `pages` are paths relative to the memory root."""
@@ -65,6 +75,39 @@ class Forgotten:
                 self.sessions.add(session)
                 self.turn_ids.update(line.get("turn_ids") or ())
                 self.response_ids.update(line.get("response_ids") or ())
+
+
+def _without_title(line: dict[str, Any], pages: set[str]) -> dict[str, Any]:
+    if line.get("file") not in pages:
+        return line
+    return {**line, "file": str(line["file"]).split("/")[0] + "/" + DELETED, "item": DELETED}
+
+
+def _without_paths(line: dict[str, Any], gone: set[str]) -> dict[str, Any]:
+    kept = line.get("paths")
+    return {**line, "paths": [path for path in kept if path not in gone]} if isinstance(kept, list) else line
+
+
+def _rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Change lines of a record; lines that cannot be read stay as they are. The caller holds the memory
+    lock.
+    """
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        return
+    after = b"\n".join(_changed_line(raw, change) for raw in before.split(b"\n"))
+    if after != before:
+        write_atomic(path, after)
+
+
+def _changed_line(raw: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
+    try:
+        line = json.loads(raw)
+    except ValueError:
+        return raw
+    changed = change(line) if isinstance(line, dict) else line
+    return raw if changed == line else json.dumps(changed, ensure_ascii=False).encode()
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:

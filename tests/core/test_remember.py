@@ -228,7 +228,7 @@ def test_a_retracted_turn_stays_in_the_transcript_and_feeds_nothing(memex: Memex
 
 def test_a_deleted_session_is_gone_everywhere_and_never_captured_again(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
-    memex.delete_session("s1")
+    memex.delete_sessions(["s1"])
     assert memex.list_sessions() == [] and memex.list_pages() == [] and memex.recall("ruff").hits == []
     assert memex.remember(session("s1", HELLO, NOTED)).outcome == "forgotten"
     assert memex.list_pages() == []
@@ -237,14 +237,14 @@ def test_a_deleted_session_is_gone_everywhere_and_never_captured_again(memex: Me
 def test_deleting_a_session_leaves_what_another_session_also_said(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
     memex.remember(session("s2", ("x", "user", "I prefer ruff over flake8."), ("y", "agent", "Yes.")))
-    memex.delete_session("s1")
+    memex.delete_sessions(["s1"])
     page = memex.read(preference(memex))
     assert page is not None and page.sources == ["s2#1"] and "[[s1]]" not in page.body
 
 
 def test_a_forgotten_session_does_not_come_back_through_its_fork(memex: Memex) -> None:
     memex.remember(session("parent", HELLO, NOTED))
-    memex.delete_session("parent")
+    memex.delete_sessions(["parent"])
     memex.remember(session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"))
     assert [turn.content for turn in memex.transcripts.turns("fork")] == ["Now fix the build.", "Fixed."]
     assert memex.list_pages("preference") == []
@@ -253,7 +253,7 @@ def test_a_forgotten_session_does_not_come_back_through_its_fork(memex: Memex) -
 
 def test_deleting_what_is_not_there_says_so(memex: Memex) -> None:
     with pytest.raises(NotFound, match="no session named 'nope'"):
-        memex.delete_session("nope")
+        memex.delete_sessions(["nope"])
 
 
 def test_an_internal_session_keeps_its_cost_and_makes_no_page(memex: Memex) -> None:
@@ -366,3 +366,23 @@ def test_a_shrunken_log_keeps_turns_tokens_and_times(memex: Memex) -> None:
     (summary,) = memex.list_sessions()
     assert (summary.turn_count, summary.total_tokens, summary.ended_at) == (4, 30, "2026-09-15T11:00:00Z")
     assert "Now fix the build." in page_text(memex, "s1")
+
+
+def test_the_words_of_a_deleted_session_are_in_no_file_any_more(memex: Memex) -> None:
+    memex.remember(
+        session("s1", ("a", "user", "I prefer quokkas over flake8."), NOTED, title="About quokkas")
+    )
+    memex.remember(session("s2", HELLO, ("z", "agent", "Yes.")))
+    memex.recall("quokkas")
+    assert memex.delete_sessions(["s1"]) == []
+    for path in memex.root.rglob("*"):
+        if path.is_file():
+            assert b"quokka" not in path.read_bytes(), path
+    lines = (memex.root / "journal.jsonl").read_text("utf-8").splitlines()
+    assert all(json.loads(line)["action"] in ("add", "update", "remove") for line in lines)
+
+
+def test_a_node_that_stays_after_its_session_was_deleted_is_named(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s2", ("x", "user", "I prefer ruff over flake8."), ("y", "agent", "Yes.")))
+    assert memex.delete_sessions(["s1"]) == [f"preferences/{preference(memex)}"]
