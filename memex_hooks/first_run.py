@@ -6,6 +6,8 @@ Reports through `say`, so that the steps can be watched.
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -28,19 +30,22 @@ class Progress(Protocol):
     def __call__(self, items: list[object], label: str) -> AbstractContextManager[Iterable[object]]: ...
 
 
-def set_up(env: Mapping[str, str], say: Say, progress: Progress) -> bool:
-    """Wire every harness found, capture the sessions on disk, end with a self-check. True when all went
-    well.
+def set_up(env: Mapping[str, str], say: Say, progress: Progress, *, wire: bool = True) -> bool:
+    """Wire every harness found, capture the sessions on disk, end with a self-check. True when all went well.
+
+    What went wrong is said where it happens and once more at the end. `wire` False leaves the settings alone.
     """
     present = [name for name, harness in HARNESSES.items() if harness.is_present(env)]
-    fine = _wire(present, env, say)
+    problems = _wire(present, env, say) if wire else []
     root = paths.data_dir(env)
     for name in present:
-        fine &= _capture_all(Memex(root), HARNESSES[name], env, say, progress)
-    fine &= _check(say)
+        problems += _capture_all(Memex(root), HARNESSES[name], env, say, progress)
+    problems += _check(say)
+    _say_next(present if wire else [], root, say)
     _say_path(env, say)
-    _say_next(present, root, say)
-    return fine
+    for problem in problems:
+        say(f"NOT DONE: {problem}")
+    return not problems
 
 
 def demonstrate(say: Say) -> bool:
@@ -61,34 +66,35 @@ def demonstrate(say: Say) -> bool:
     return True
 
 
-def _wire(present: list[str], env: Mapping[str, str], say: Say) -> bool:
+def _wire(present: list[str], env: Mapping[str, str], say: Say) -> list[str]:
     if not present:
-        say("No Claude Code and no Codex found on this machine; run `memex-hooks install` once one is there.")
-        return True
-    fine = True
+        say("Neither Claude Code nor Codex was found; run `memex-hooks install` once one of them is there.")
+        return []
+    problems = []
     for report in install(present, env):
         say(f"{HARNESSES[report.harness].TITLE}: {describe(report)}")
         for note in report.notes:
             say(f"  {note}")
-        fine &= not report.problem
-    return fine
+        if report.problem:
+            problems.append(f"{HARNESSES[report.harness].TITLE}: {describe(report)}")
+    return problems
 
 
 def describe(report: Installed) -> str:
     """One line on what was done to a harness's settings."""
     if report.problem:
-        return f"not wired: {report.problem}"
+        return f"not wired: {report.problem}" + (f" ({report.hint})" if report.hint else "")
     changed = [str(path) for path in report.changed]
     return f"hooks are in {', '.join(changed)}" if changed else "hooks were there already"
 
 
 def _capture_all(
     memex: Memex, harness: Harness, env: Mapping[str, str], say: Say, progress: Progress
-) -> bool:
+) -> list[str]:
     logs: list[object] = list(find_logs(harness, env))
     if not logs:
         say(f"{harness.TITLE}: no sessions on disk yet")
-        return True
+        return []
     results: list[Captured] = []
     with progress(logs, f"{harness.TITLE} sessions") as bar:
         for log in bar:
@@ -99,9 +105,7 @@ def _capture_all(
                 results.append(Captured(harness.NAME, str(log.path), "", "failed", error=str(error)))  # type: ignore[attr-defined]
     say(f"{harness.TITLE}: {summary(results)}")
     failed = [result for result in results if result.outcome == "failed"]
-    for result in failed[:5]:
-        say(f"  not captured: {result.path}: {result.error}")
-    return not failed
+    return [f"{result.path} was not captured: {result.error}" for result in failed[:5]]
 
 
 def summary(results: list[Captured]) -> str:
@@ -116,35 +120,33 @@ def summary(results: list[Captured]) -> str:
     counts = {words: sum(1 for r in results if r.outcome == kind) for kind, words in kinds.items()}
     done = len(results) - sum(counts.values())
     nodes = sum(result.nodes for result in results)
-    parts = [f"{done} captured ({nodes} facts, preferences and rules)"]
+    parts = [f"{done} captured" + (f" ({nodes} preferences, rules and facts in them)" if nodes else "")]
     return ", ".join(parts + [f"{count} {words}" for words, count in counts.items() if count])
 
 
-def _check(say: Say) -> bool:
+def _check(say: Say) -> list[str]:
     say("Self-check: a sample session through hook, worker and recall, in a scratch memory")
-    fine = True
+    problems = []
     for name, harness in HARNESSES.items():
         with scratch() as folder:
             result = check_path(name, folder)
-        say(
-            f"  {harness.TITLE}: "
-            + (
-                f"recalled {result.hits[0].title!r} after {result.seconds:.1f} s"
-                if result.ok
-                else result.problem
-            )
-        )
-        fine &= result.ok
-    return fine
+        if result.ok:
+            say(f"  {harness.TITLE}: recalled {result.hits[0].title!r} after {result.seconds:.1f} s")
+        else:
+            say(f"  {harness.TITLE}: {result.problem}")
+            problems.append(f"self-check of {harness.TITLE}: {result.problem}; memex-hooks doctor says more")
+    return problems
 
 
 def _say_path(env: Mapping[str, str], say: Say) -> None:
+    """The two ways in which `memex` would not start, or would start something else."""
     folder = Path(env.get("HOME", "~")) / ".local" / "bin"
     if str(folder) not in env.get("PATH", "").split(":"):
-        say(
-            f'Your PATH lacks {folder}: add  export PATH="$HOME/.local/bin:$PATH"  to your shell profile,'
-            " then open a new shell."
-        )
+        say(f'Your PATH lacks {folder}. Add  export PATH="$HOME/.local/bin:$PATH"  to your shell profile,')
+        say("then open a new shell.")
+    ours, found = Path(sys.prefix) / "bin" / "memex", shutil.which("memex", path=env.get("PATH", ""))
+    if found and ours.exists() and Path(found).resolve() != ours.resolve():
+        say(f"`memex` on your PATH is another program, {found}; ours is {ours}.")
 
 
 def _say_next(present: list[str], root: Path, say: Say) -> None:

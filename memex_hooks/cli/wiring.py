@@ -50,10 +50,14 @@ def uninstall(harnesses: tuple[str, ...], dry_run: bool) -> None:
 
 @click.command()
 @click.option("--demo", is_flag=True, help="Show it in a scratch memory; touch no settings.")
+@click.option("--no-hooks", is_flag=True, help="Leave the settings alone: for those who use the plugin.")
 @data_dir_option
-def setup(demo: bool) -> None:
+def setup(demo: bool, no_hooks: bool) -> None:
     """Install, capture the sessions on disk, check. What install.sh runs."""
-    if not (demonstrate(click.echo) if demo else set_up(environment(), click.echo, _progress)):
+    fine = (
+        demonstrate(click.echo) if demo else set_up(environment(), click.echo, _progress, wire=not no_hooks)
+    )
+    if not fine:
         raise click.exceptions.Exit(1)
 
 

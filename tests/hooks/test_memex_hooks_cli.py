@@ -195,6 +195,7 @@ def test_setup_wires_captures_checks_and_says_what_comes_next(log: Path, root: P
     done = run("setup")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Claude Code: 1 captured" in done.stdout and "Self-check" in done.stdout
+    assert "NOT DONE" not in done.stdout
     assert "recalled" in done.stdout and "memex recall" in done.stdout
     assert doctor("--harness", "claude-code")[0] == 0
 
@@ -239,3 +240,16 @@ def test_a_bare_command_prints_its_help(program: str) -> None:
 def test_usage_refuses_what_is_no_date() -> None:
     done = run("usage", "--since", "tuesday")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+
+
+def test_setup_without_hooks_leaves_the_settings_alone(log: Path, tmp_path: Path) -> None:
+    done = run("setup", "--no-hooks")
+    assert done.returncode == 0 and "1 captured" in done.stdout
+    assert not (tmp_path / "home" / ".claude" / "settings.json").exists()
+
+
+def test_setup_repeats_at_its_end_what_was_not_done(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "home" / ".claude" / "settings.json").write_text("{ // mine\n}", "utf-8")
+    done = run("setup")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("NOT DONE: Claude Code: not wired: ")
