@@ -23,7 +23,6 @@ from memex_core.index.link_manager import LinkedPage, LinkManager
 from memex_core.index.page_table import PageRow, PageTable
 from memex_core.index.session_rows import SessionTable
 from memex_core.index.sync import SyncReport, recall_pages, sync
-from memex_core.memory.accounting import base_id
 from memex_core.model.node import WikiNode, WriteInput
 from memex_core.model.results import (
     ProvenanceReport,
@@ -313,13 +312,17 @@ class Memex:
     def _broken_links(self, node: WikiNode) -> list[str]:
         return self._ask(lambda: self.links.validate_links(f"{node.type}/{node.slug}"), list)
 
-    def _holders(self, response_ids: Iterable[str]) -> set[str]:
-        """The sessions that hold any of these responses; from the sidecars where the index cannot say.
+    def session_of_log(self, path: str) -> str | None:
+        """The session that was captured from the log at `path`, however the log is named."""
+        return self._ask(lambda: self._sessions.of_source(path), lambda: None) if self.heal().usable else None
+
+    def _holders(self, keys: Iterable[str]) -> set[str]:
+        """The sessions found by any of these `sharing_keys`; from the sidecars where the index cannot say.
 
         What this object remembered itself is known without a look at the disk, so that a sweep over thousands
         of logs heals the index once, not once a session.
         """
-        wanted = set(response_ids)
+        wanted = set(keys)
         if not wanted:
             return set()
         if self._sidecars_changed() != self._sidecars_at:
@@ -332,12 +335,11 @@ class Memex:
                 return own | self._sessions.holders(wanted)
             except IndexUnusable:
                 pass
-        ids = ((s.session_id, {base_id(r.id) for r in s.responses}) for s in self.sidecars())
-        return {session_id for session_id, held in ids if held & wanted}
+        return {sidecar.session_id for sidecar in self.sidecars() if sidecar.sharing_keys() & wanted}
 
-    def _note_committed(self, session_id: str, response_ids: set[str]) -> None:
+    def _note_committed(self, session_id: str, keys: set[str]) -> None:
         """Called under the memory lock, so that no other writer's sidecar is taken for ours."""
-        self._remembered[session_id] = response_ids
+        self._remembered[session_id] = keys
         self._sidecars_at = self._sidecars_changed()
         self._healed_at = float("-inf")
 

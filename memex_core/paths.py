@@ -33,12 +33,9 @@ def data_dir(env: Mapping[str, str] | None = None) -> Path:
     env = os.environ if env is None else env
     chosen = env.get("MEMEX_DATA_DIR", "")
     home = env.get("HOME") or str(Path.home())
-    path = (
-        Path(chosen.replace("~", home, 1) if chosen.startswith("~") else chosen)
-        if chosen
-        else Path(home) / ".memex"
-    )
-    return path.absolute()
+    if not chosen:
+        return (Path(home) / ".memex").absolute()
+    return Path(home + chosen[1:] if chosen == "~" or chosen.startswith("~/") else chosen).absolute()
 
 
 def safe_id(name: str) -> str:

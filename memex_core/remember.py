@@ -16,13 +16,13 @@ from memex_core import paths
 from memex_core.config import MemexConfig
 from memex_core.files.lock import memory_lock
 from memex_core.files.project import project_of
-from memex_core.memory.accounting import apply_usage, base_id
+from memex_core.memory.accounting import apply_usage
 from memex_core.memory.sharing import is_earlier, share_responses
 from memex_core.model.results import TranscriptLinkReport
-from memex_core.model.session import Header, Response, Session
-from memex_core.model.sidecar import Sidecar
+from memex_core.model.session import Header, Session
+from memex_core.model.sidecar import Sidecar, base_id, turn_keys
 from memex_core.session_pages import SessionPages
-from memex_core.store.journal import Forgotten, Journal
+from memex_core.store.journal import Forgotten, ForgottenSession, Journal
 from memex_core.store.transcripts import StagedTurns, TranscriptHook
 
 LOCK_TIMEOUT_S = 60.0
@@ -60,24 +60,31 @@ class Remembering:
         is half written.
         """
         session_id = paths.safe_id(session.header.session_id)
-        forgotten = self.journal.forgotten()
-        if session_id in forgotten.sessions:
-            return self._report(Sidecar(session_id), "forgotten")
         fresh = self._describe(session)
-        others = self._sharing(fresh)
-        leave_out = set(forgotten.turn_ids)
-        parents = [other for other in others if is_earlier(other, fresh)]
-        for parent in parents:
-            leave_out.update(parent.turn_ids)
-        if parents:
-            fresh.metadata.setdefault(
-                "forked_from", max(parents, key=lambda p: len(_shared(p, fresh))).session_id
-            )
-        with (
-            self.transcripts.stage(session.turns, leave_out) as staged,
-            memory_lock(self.root, LOCK_TIMEOUT_S),
-        ):
-            return self._commit(session, fresh, staged, forgotten, leave_out)
+        earlier = self.transcripts.sidecar(session_id)
+        if earlier is not None and "forked_from" in earlier.metadata:  # decided when the two first met
+            fresh.metadata.setdefault("forked_from", earlier.metadata["forked_from"])
+        reader_turns = [response.turn for response in fresh.responses]
+        retracted = list(fresh.retracted_turns)
+        leave_out = self._turns_of_others(fresh, [])
+        while True:
+            forgotten = self.journal.forgotten()
+            if session_id in forgotten.sessions:
+                return self._report(Sidecar(session_id), "forgotten")
+            with (
+                self.transcripts.stage(session.turns, leave_out) as staged,
+                memory_lock(self.root, LOCK_TIMEOUT_S),
+            ):
+                # What was deleted or captured meanwhile counts too, and a fork without counts is known by its
+                # turns only once they were read.
+                known = self._turns_of_others(fresh, staged.ids)
+                unchanged = self.journal.forgotten().sessions.keys() == forgotten.sessions.keys()
+                if unchanged and not known & set(staged.ids):
+                    return self._commit(session, fresh, staged, forgotten, known | leave_out)
+            leave_out |= known
+            fresh.retracted_turns = list(retracted)
+            for response, turn in zip(fresh.responses, reader_turns, strict=True):
+                response.turn = turn
 
     def forget_session(self, session_id: str) -> list[str]:
         """Delete transcript, sidecar, episode and the session's place in its nodes; it is never captured
@@ -86,11 +93,24 @@ class Remembering:
         session_id = paths.safe_id(session_id)
         with memory_lock(self.root, LOCK_TIMEOUT_S):
             sidecar = self.transcripts.sidecar(session_id) or Sidecar(session_id)
-            response_ids = sorted({base_id(r.id) for r in sidecar.responses})
-            self.journal.forget_session(session_id, sidecar.turn_ids, response_ids, self.now())
+            self.journal.forget_session(_own_part(sidecar), self.now())
             kept = self.pages.forget(sidecar)
             self.transcripts.delete_transcript(session_id)
             return kept
+
+    def _turns_of_others(self, fresh: Sidecar, turn_ids: list[str]) -> set[str]:
+        """The ids of turns that an earlier session holds, or held until it was deleted; `turn_ids` are
+        those of `fresh` as far as they are known. A parent found this way is noted in `fresh`.
+        """
+        parents = [other for other in self._sharing(fresh, turn_ids) if is_earlier(other, fresh)]
+        if parents:
+            closest = max(parents, key=lambda parent: len(_shared(parent, fresh)))
+            fresh.metadata.setdefault("forked_from", closest.session_id)
+        taken = {turn_id for parent in parents for turn_id in parent.turn_ids}
+        for gone in self.journal.forgotten().sessions.values():
+            if gone.forked_from != fresh.session_id and not gone.born_at > fresh.born_at:
+                taken |= gone.turn_ids
+        return taken
 
     def _describe(self, session: Session) -> Sidecar:
         header, project = session.header, project_of(str(session.header.meta.get("cwd", "")))
@@ -116,8 +136,12 @@ class Remembering:
             responses=session.responses,
         )
 
-    def _sharing(self, fresh: Sidecar) -> list[Sidecar]:
-        ids = self.neighbours.holders({base_id(r.id) for r in fresh.responses})
+    def _sharing(self, fresh: Sidecar, turn_ids: list[str]) -> list[Sidecar]:
+        """The sidecars of other sessions that hold any of these responses or begin with any of these
+        turns.
+        """
+        keys = {base_id(r.id) for r in fresh.responses} | turn_keys(turn_ids)
+        ids = self.neighbours.holders(keys)
         found = (self.transcripts.sidecar(other) for other in sorted(set(ids) - {fresh.session_id}))
         return [sidecar for sidecar in found if sidecar is not None]
 
@@ -131,22 +155,23 @@ class Remembering:
     ) -> TranscriptLinkReport:
         previous = self.transcripts.sidecar(fresh.session_id)
         header = self._header(session, fresh, staged, previous)
-        others = self._sharing(fresh)
+        others = self._sharing(fresh, staged.ids)
         outcome = self.transcripts.commit(staged, header, previous, session.reader_version)
         _take_turns(fresh, staged)
         fresh.inherited_turns = _numbers_of(fresh, others_turns)
-        if previous is not None and outcome == "merged":
-            _keep_history(fresh, previous)
-        fresh.counted_elsewhere.update(
-            {base_id(r.id): "forgotten" for r in fresh.responses if base_id(r.id) in forgotten.response_ids}
-        )
+        if previous is not None:
+            _keep_history(fresh, previous, merged=outcome == "merged")
+        for gone in forgotten.sessions.values():
+            if gone.turn_ids <= others_turns:
+                shared = {base_id(r.id) for r in fresh.responses} & gone.response_ids
+                fresh.counted_elsewhere.update(dict.fromkeys(shared, gone.session_id))
         for other in others:
             share_responses(fresh, other)
             self._settle_other(fresh, other)
         apply_usage(fresh, known=session.usage_known)
         self.pages.derive(fresh, previous, forgotten)
         wrote = self.transcripts.write_sidecar(fresh)
-        self.neighbours.committed(fresh.session_id, {base_id(r.id) for r in fresh.responses})
+        self.neighbours.committed(fresh.session_id, fresh.sharing_keys())
         return self._report(fresh, "updated" if outcome == "unchanged" and wrote and previous else outcome)
 
     def _header(
@@ -178,6 +203,7 @@ class Remembering:
         """
         apply_usage(other, known=other.token_usage is not None)
         if is_earlier(fresh, other):
+            other.metadata.setdefault("forked_from", fresh.session_id)
             inherited = sorted({*other.inherited_turns, *_numbers_of(other, set(fresh.turn_ids))})
             if inherited != other.inherited_turns:
                 other.inherited_turns = inherited
@@ -245,14 +271,43 @@ def _nearest(staged: StagedTurns, old: int) -> int:
     return 1 if staged.ids else 0
 
 
-def _keep_history(fresh: Sidecar, previous: Sidecar) -> None:
-    """What a shrunken or replaced log no longer tells stays known."""
-    fresh.retracted_turns = sorted({*fresh.retracted_turns, *previous.retracted_turns})
-    seen: dict[str, Response] = {response.id: response for response in fresh.responses}
+def _keep_history(fresh: Sidecar, previous: Sidecar, *, merged: bool) -> None:
+    """What a log that shrank, was replaced or lost a part no longer tells stays known.
+
+    A newer reader's counts replace the older ones, unless a file that they came from is gone.
+    """
+    if merged:
+        fresh.retracted_turns = sorted({*fresh.retracted_turns, *previous.retracted_turns})
+    here = {source.path for source in fresh.sources}
+    lost = any(source.path not in here for source in previous.sources)
+    if merged or lost or previous.reader_version == fresh.reader_version:
+        _keep_responses(fresh, previous)
+    fresh.sources += [source for source in previous.sources if source.path not in here]
+
+
+def _keep_responses(fresh: Sidecar, previous: Sidecar) -> None:
+    seen = {response.id: place for place, response in enumerate(fresh.responses)}
+    before = len(seen)
     for response in previous.responses:
-        mine = seen.get(response.id)
-        if mine is None:
+        place = seen.get(response.id)
+        if place is None:
             fresh.responses.append(response)
-        elif response.output > mine.output:
-            fresh.responses[fresh.responses.index(mine)] = response
-    fresh.responses.sort(key=lambda response: (response.ts, response.id))
+        elif response.output > fresh.responses[place].output:
+            fresh.responses[place] = response
+    if len(fresh.responses) > before:
+        fresh.responses.sort(key=lambda response: (response.ts, response.id))
+
+
+def _own_part(sidecar: Sidecar) -> ForgottenSession:
+    """What is deleted with a session: not the turns and counts that belong to an earlier one."""
+    inherited = set(sidecar.inherited_turns)
+    own_turns = {turn_id for number, turn_id in enumerate(sidecar.turn_ids, 1) if number not in inherited}
+    responses = {base_id(response.id) for response in sidecar.responses}
+    return ForgottenSession(
+        sidecar.session_id,
+        sidecar.born_at,
+        str(sidecar.metadata.get("forked_from", "")),
+        {source.path for source in sidecar.sources},
+        own_turns,
+        responses - sidecar.counted_elsewhere.keys(),
+    )

@@ -8,6 +8,7 @@ out to be another session's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from memex_core import paths
@@ -57,16 +58,45 @@ class SessionPages:
         self._write_nodes(sidecar, previous, inputs, forgotten)
 
     def forget(self, sidecar: Sidecar) -> list[str]:
-        """Delete the episode and the session's place in every node that it gave; a node without another
-        source goes too, and its title out of the records. Gives the nodes that stay.
+        """Delete the episode and the session's part in every node that it gave, titles in the records
+        included.
+
+        A node that other sessions gave too is told anew from their words; one that a person edited loses
+        its line. Gives the nodes that stay.
         """
-        for node in sidecar.nodes:
-            self._drop_source(node, sidecar.session_id)
-        self._remove(sidecar.session_id, "episode", "session deleted")
         names = {node.path for node in sidecar.nodes}
+        told_by: set[str] = set()
+        for name in names:
+            told_by |= self._forget_node(name, sidecar.session_id)
+        self._remove(sidecar.session_id, "episode", "session deleted")
+        for session_id in sorted(told_by):
+            self._tell_again(session_id, names)
         kept = {name for name in names if self._find(name) is not None}
         self.journal.scrub({*(names - kept), f"episodes/{sidecar.session_id}"})
         return sorted(kept)
+
+    def _forget_node(self, name: str, session_id: str) -> set[str]:
+        """Take a session out of a node; gives the other sessions that must tell it again."""
+        page = self._find(name)
+        if page is None:
+            return set()
+        others = {s.partition("#")[0] for s in page.sources} - {session_id}
+        if self.store.is_edited(page):
+            page.sources = [s for s in page.sources if not _is_from(s, session_id, None)]
+            page.body = without_session(page.body, session_id)
+            self._put(page)
+            return set()
+        self._remove(page.slug, page.type, "said again by others" if others else "its last source is gone")
+        return others
+
+    def _tell_again(self, session_id: str, names: set[str]) -> None:
+        sidecar = self.transcripts.sidecar(session_id)
+        if sidecar is not None:
+            sidecar.nodes = [
+                node for node in sidecar.nodes if node.path not in names or self._find(node.path)
+            ]
+            self.derive(sidecar, replace(sidecar), self.journal.forgotten())
+            self.transcripts.write_sidecar(sidecar)
 
     def _kept_turns(self, session_id: str, left_out: set[int], digest: Digest) -> Iterator[Turn]:
         for turn in self.transcripts.turns(session_id):

@@ -119,6 +119,12 @@ CREATE TABLE session_responses (
     session_id  TEXT NOT NULL,
     PRIMARY KEY (response_id, session_id)
 ) WITHOUT ROWID;
+-- The files that a session was read from; a log may be named for another session.
+CREATE TABLE session_sources (
+    path       TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX idx_session_sources_session ON session_sources (session_id);
 CREATE INDEX idx_session_responses_session ON session_responses (session_id);
 
 -- What the index has seen of each file, pages and sidecars alike (DESIGN §4 Index).

@@ -12,6 +12,7 @@ from typing import Any
 from memex_core.files.walk import SIDECAR_SUFFIX
 from memex_core.index.connection import reading
 from memex_core.model.results import SessionSummary
+from memex_core.model.sidecar import FIRST_TURNS, base_id, turn_keys
 from memex_core.paths import transcript_path
 from memex_core.text.clean import clean_text
 
@@ -38,11 +39,15 @@ class SessionTable:
             ).fetchall()
         return [self._summary(row) for row in rows]
 
-    def holders(self, response_ids: Iterable[str]) -> set[str]:
-        """The ids of the sessions whose sidecars list any of these responses (`#<n>` behind an id
-        is ignored).
-        """
-        wanted = sorted({_base_id(response_id) for response_id in response_ids})
+    def of_source(self, path: str) -> str | None:
+        """The id of the session that was read from the log at `path`."""
+        with reading(self.db_path) as db:
+            row = db.execute("SELECT session_id FROM session_sources WHERE path = ?", (path,)).fetchone()
+        return str(row[0]) if row else None
+
+    def holders(self, keys: Iterable[str]) -> set[str]:
+        """The ids of the sessions with any of these `Sidecar.sharing_keys`."""
+        wanted = sorted({base_id(key) for key in keys})
         found: set[str] = set()
         with reading(self.db_path) as db:
             for start in range(0, len(wanted), _BATCH):
@@ -99,7 +104,11 @@ def put_session(db: sqlite3.Connection, path: str, data: bytes) -> None:
     )
     db.executemany(
         "INSERT OR IGNORE INTO session_responses VALUES (?, ?)",
-        [(response_id, session_id) for response_id in _response_ids(sidecar)],
+        [(response_id, session_id) for response_id in _keys(sidecar)],
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO session_sources VALUES (?, ?)",
+        [(source, session_id) for source in _source_paths(sidecar)],
     )
     digest = session_digest(db, session_id)
     db.execute("UPDATE sessions SET digest = ? WHERE session_id = ?", (digest, session_id))
@@ -124,20 +133,28 @@ def drop_session(db: sqlite3.Connection, path: str) -> bool:
     row = db.execute("SELECT session_id FROM sessions WHERE path = ?", (path,)).fetchone()
     if row is None:
         return False
-    db.execute("DELETE FROM session_responses WHERE session_id = ?", (row[0],))
+    for table in ("session_responses", "session_sources"):
+        db.execute(f"DELETE FROM {table} WHERE session_id = ?", (row[0],))
     db.execute("DELETE FROM sessions WHERE session_id = ?", (row[0],))
     return True
 
 
-def _response_ids(sidecar: dict[str, Any]) -> set[str]:
+def _keys(sidecar: dict[str, Any]) -> set[str]:
+    """`Sidecar.sharing_keys`, from the JSON."""
     table = sidecar.get("responses")
     rows = table.get("rows") if isinstance(table, dict) else None
     ids = {row[0] for row in rows or () if isinstance(row, list) and row and isinstance(row[0], str)}
-    return {_base_id(clean_text(response_id)) for response_id in ids}
+    turns = [turn for turn in _list(sidecar.get("turn_ids"))[:FIRST_TURNS] if isinstance(turn, str)]
+    return {base_id(clean_text(response_id)) for response_id in ids} | turn_keys(turns)
 
 
-def _base_id(response_id: str) -> str:
-    return response_id.partition("#")[0]
+def _source_paths(sidecar: dict[str, Any]) -> set[str]:
+    sources = (source for source in _list(sidecar.get("sources")) if isinstance(source, dict))
+    return {clean_text(path) for source in sources if isinstance(path := source.get("path"), str)}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _is_count(value: object) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from memex_core.model.session import COUNT_FIELDS, Response
-from memex_core.model.sidecar import Sidecar
+from memex_core.model.sidecar import Sidecar, base_id
 
 
 def apply_usage(sidecar: Sidecar, *, known: bool = True) -> None:
@@ -42,16 +42,11 @@ def native_counts(counts: Mapping[str, int], names: Mapping[str, Iterable[str]])
     return {native: sum(counts[field] for field in parts) for native, parts in names.items()}
 
 
-def base_id(response_id: str) -> str:
-    """The id of the response that an iteration `<id>#<n>` belongs to."""
-    return response_id.split("#", 1)[0]
-
-
 def local_day(ts: str) -> str:
     """The date of an ISO 8601 time in the machine's zone; "unknown" where there is no time."""
     try:
         return datetime.fromisoformat(ts).astimezone().date().isoformat()
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # no time, or one outside the calendar of the zone
         return "unknown"
 
 

@@ -16,7 +16,7 @@ def with_source(body: str, line: str) -> str:
     """`body` with `line` among its places; unchanged if it is there already."""
     if line in body.splitlines():
         return body
-    text = body.rstrip()
+    text = body.replace("\r\n", "\n").rstrip()
     last = text.rsplit("\n", 1)[-1]
     if _HEADING in text and last.startswith("- [["):
         return f"{text}\n{line}\n"
@@ -31,7 +31,7 @@ def with_statements(body: str, said: str) -> str:
     missing = [f"- {line}" for line in lines if line and line not in body]
     if not missing:
         return body
-    before, heading, places = body.rpartition(f"\n{_HEADING}\n")
+    before, heading, places = body.replace("\r\n", "\n").rpartition(f"\n{_HEADING}\n")
     text = f"{(before if heading else places).rstrip()}\n\n" + "\n".join(missing)
     return f"{text}\n\n{_HEADING}\n{places}" if heading else f"{text}\n"
 
@@ -42,7 +42,7 @@ def without_session(body: str, session_id: str, turns: set[int] | None = None) -
     """
     place = re.compile(rf"- \[\[{re.escape(session_id)}\]\] turn (\d+)\b")
     kept = []
-    for line in body.split("\n"):
+    for line in body.replace("\r\n", "\n").split("\n"):
         found = place.match(line)
         if found is None or (turns is not None and int(found[1]) not in turns):
             kept.append(line)

@@ -4,9 +4,8 @@ who owns a response).
 
 from __future__ import annotations
 
-from memex_core.memory.accounting import base_id
 from memex_core.model.session import Response
-from memex_core.model.sidecar import Sidecar
+from memex_core.model.sidecar import Sidecar, base_id
 
 
 def is_earlier(one: Sidecar, other: Sidecar) -> bool:

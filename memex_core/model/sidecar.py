@@ -4,11 +4,14 @@ owner, captured again).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from memex_core.model.session import Response, Source
 
+FIRST_TURNS = 3
+"""So many turns at its start make a transcript findable by a copy that shares no counted response."""
 RESPONSE_FIELDS = tuple(f.name for f in fields(Response))
 
 
@@ -73,6 +76,12 @@ class Sidecar:
     responses: list[Response] = field(default_factory=list)
     turn_ids: list[str] = field(default_factory=list)
 
+    def sharing_keys(self) -> set[str]:
+        """What the session is found by when another one may be its copy: its responses and its first
+        turns.
+        """
+        return {base_id(response.id) for response in self.responses} | turn_keys(self.turn_ids[:FIRST_TURNS])
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, key order fixed; responses and turn ids as compact rows."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -95,3 +104,13 @@ class Sidecar:
         known["sources"] = [Source(**source) for source in known.get("sources", [])]
         known["nodes"] = [KeptNode(**node) for node in known.get("nodes", [])]
         return cls(**known)
+
+
+def base_id(response_id: str) -> str:
+    """The id of the response that an iteration `<id>#<n>` belongs to."""
+    return response_id.split("#", 1)[0]
+
+
+def turn_keys(turn_ids: Iterable[str]) -> set[str]:
+    """How turns are looked up among response ids."""
+    return {f"turn:{turn_id}" for turn_id in turn_ids if turn_id}

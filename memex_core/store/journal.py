@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,9 +44,16 @@ class Journal:
         if pages:
             _append(paths.recalls_path(self.root), {"ts": now, "paths": pages})
 
-    def forget_session(self, session_id: str, turn_ids: list[str], response_ids: list[str], now: str) -> None:
-        """The ids keep the session's turns and counts from coming back through a fork that copied them."""
-        line = {"ts": now, "session": session_id, "turn_ids": turn_ids, "response_ids": response_ids}
+    def forget_session(self, gone: ForgottenSession, now: str) -> None:
+        line = {
+            "ts": now,
+            "session": gone.session_id,
+            "born_at": gone.born_at,
+            "forked_from": gone.forked_from,
+            "paths": sorted(gone.paths),
+            "turn_ids": sorted(gone.turn_ids),
+            "response_ids": sorted(gone.response_ids),
+        }
         _append(paths.forgotten_path(self.root), line)
 
     def forget_node(self, session_id: str, turn: int, cue: str, title: str, now: str) -> None:
@@ -57,24 +65,44 @@ class Journal:
         return Forgotten(_lines(paths.forgotten_path(self.root)))
 
 
-class Forgotten:
-    """What was deleted on purpose: whole sessions with the ids of their turns and responses, and single
-    nodes by (session, turn, cue, title).
+@dataclass(slots=True)
+class ForgottenSession:
+    """A session deleted on purpose. The ids of its own turns and responses keep them from coming back
+    through a fork that copied them; `paths` are the logs it was read from.
     """
 
+    session_id: str
+    born_at: str = ""
+    forked_from: str = ""
+    paths: set[str] = field(default_factory=set)
+    turn_ids: set[str] = field(default_factory=set)
+    response_ids: set[str] = field(default_factory=set)
+
+
+class Forgotten:
+    """What was deleted on purpose: whole sessions, and single nodes by (session, turn, cue, title)."""
+
     def __init__(self, lines: Iterable[dict[str, Any]]) -> None:
-        self.sessions: set[str] = set()
-        self.turn_ids: set[str] = set()
-        self.response_ids: set[str] = set()
+        self.sessions: dict[str, ForgottenSession] = {}
         self.nodes: set[tuple[str, int, str, str]] = set()
         for line in lines:
             session, turn, cue = line.get("session"), line.get("turn"), line.get("cue")
             if isinstance(session, str) and isinstance(turn, int) and isinstance(cue, str):
                 self.nodes.add((session, turn, cue, str(line.get("title", ""))))
             elif isinstance(session, str) and turn is None:
-                self.sessions.add(session)
-                self.turn_ids.update(line.get("turn_ids") or ())
-                self.response_ids.update(line.get("response_ids") or ())
+                self.sessions[session] = _forgotten_session(session, line)
+
+    def holds_log(self, session_id: str, path: str) -> bool:
+        """True for a log whose session was deleted, also where the log is named otherwise."""
+        return session_id in self.sessions or any(path in gone.paths for gone in self.sessions.values())
+
+
+def _forgotten_session(session_id: str, line: dict[str, Any]) -> ForgottenSession:
+    gone = ForgottenSession(session_id, str(line.get("born_at", "")), str(line.get("forked_from", "")))
+    for name in ("paths", "turn_ids", "response_ids"):
+        values = line.get(name)
+        getattr(gone, name).update(value for value in values or () if isinstance(value, str))
+    return gone
 
 
 def _without_title(line: dict[str, Any], pages: set[str]) -> dict[str, Any]:

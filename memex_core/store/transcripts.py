@@ -77,12 +77,25 @@ class TranscriptHook:
             return None
 
     def read_from(self, session_id: str) -> tuple[int, list[Source]] | None:
-        """(reader version, files) that the session was captured from; None without a readable sidecar."""
+        """(reader version, files) that the session was captured from; None where its sidecar cannot be read
+        or its transcript is not what the sidecar describes.
+        """
         try:
             data = orjson.loads(self.get_meta_path(session_id).read_bytes())
-            return int(data["reader_version"]), [Source(**source) for source in data["sources"]]
+            sources = [Source(**source) for source in data["sources"]]
+            whole = self._is_whole(session_id, int(data["body_bytes"]))
+            return (int(data["reader_version"]), sources) if whole else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
+
+    def damaged(self) -> list[str]:
+        """The sessions with a sidecar whose transcript is missing or has another length than it says."""
+        return [session_id for session_id in self.session_ids() if self.read_from(session_id) is None]
+
+    def _is_whole(self, session_id: str, body_bytes: int) -> bool:
+        with self.get_transcript_path(session_id).open("rb") as file:
+            header = len(file.readline())
+            return os.fstat(file.fileno()).st_size == header + body_bytes
 
     def write_sidecar(self, sidecar: Sidecar) -> bool:
         """Write the sidecar unless its bytes are there already; True when it wrote."""
@@ -153,8 +166,8 @@ class TranscriptHook:
         """
         path = self.get_transcript_path(header.session_id)
         outcome = _compare(path, staged, previous, reader_version)
-        if outcome == "merged" and previous is not None:
-            self._merge(path, staged, previous)
+        if outcome == "merged":
+            self._merge(path, staged, _kept_ids(path, _body_digest(path).lines, previous))
         old_header = self.header(header.session_id)
         if old_header and isinstance(old_header.get("captured_at"), str) and old_header["captured_at"]:
             header.captured_at = old_header["captured_at"]
@@ -177,16 +190,16 @@ class TranscriptHook:
                 found = True
         return found
 
-    def _merge(self, path: Path, staged: StagedTurns, previous: Sidecar) -> None:
+    def _merge(self, path: Path, staged: StagedTurns, ids: list[str]) -> None:
         """Kept lines first, then the staged turns that none of them is, by id or else by role and words."""
-        known = {turn_id: number for number, turn_id in enumerate(previous.turn_ids, 1)}
+        known = {turn_id: number for number, turn_id in enumerate(ids, 1) if turn_id}
         words: dict[bytes, list[int]] = {}
         for turn in self.turns(path.name.removesuffix(".jsonl")):
             words.setdefault(_words(turn), []).append(turn.turn)
         with staged_file(path.parent) as (file, _temp):
             staged.roles = Counter()
             _copy_kept(path, file, staged.roles)
-            numbers, ids = _append_unknown(staged, file, known, words, list(previous.turn_ids))
+            numbers, ids = _append_unknown(staged, file, known, words, ids)
             file.flush()
             staged.file.seek(0)
             staged.file.truncate()
@@ -207,10 +220,23 @@ def _compare(path: Path, staged: StagedTurns, previous: Sidecar | None, reader_v
         return "unchanged"
     if kept.size <= staged.bytes and kept.sha256 == _prefix_digest(staged.file, kept.size):
         return "extended"
-    if previous is None or len(previous.turn_ids) != kept.lines:
-        return "replaced"
-    newer = reader_version != previous.reader_version
-    return "replaced" if newer and set(previous.turn_ids) <= set(staged.ids) else "merged"
+    ids = _kept_ids(path, kept.lines, previous)
+    newer = previous is not None and reader_version != previous.reader_version
+    return "replaced" if newer and all(ids) and set(ids) <= set(staged.ids) else "merged"
+
+
+def _kept_ids(path: Path, lines: int, previous: Sidecar | None) -> list[str]:
+    """The ids of the turn lines on disk; "" for lines that no sidecar describes (its writer was killed
+    before it wrote one).
+    """
+    ids: list[str] = []
+    if previous is not None and len(previous.turn_ids) <= lines:
+        with path.open("rb") as file:
+            if b'"memex_session_header"' not in file.readline()[:60]:
+                file.seek(0)
+            if _digest(file, previous.body_bytes) == previous.body_sha256:
+                ids = list(previous.turn_ids)
+    return ids + [""] * (lines - len(ids))
 
 
 @dataclass(slots=True)
@@ -239,15 +265,18 @@ def _is_body(path: Path, staged: StagedTurns) -> bool:
 
 
 def _prefix_digest(file: BinaryIO, size: int) -> str:
-    digest = hashlib.sha256()
     file.seek(0)
-    while size > 0:
-        chunk = file.read(min(size, 1 << 20))
-        if not chunk:
-            break
+    digest = _digest(file, size)
+    file.seek(0, os.SEEK_END)
+    return digest
+
+
+def _digest(file: BinaryIO, size: int) -> str:
+    """SHA-256 of the next `size` bytes of `file`."""
+    digest = hashlib.sha256()
+    while size > 0 and (chunk := file.read(min(size, 1 << 20))):
         digest.update(chunk)
         size -= len(chunk)
-    file.seek(0, os.SEEK_END)
     return digest.hexdigest()
 
 
@@ -279,6 +308,7 @@ def _append_unknown(
                 same.remove(number)
         elif same:
             number = same.pop(0)
+            ids[number - 1] = ids[number - 1] or turn_id
         else:
             ids.append(turn_id)
             number = turn.turn = len(ids)

@@ -42,11 +42,15 @@ class Span(NamedTuple):
 
 
 class _Label(NamedTuple):
-    """What stands in front of a value: `kind` of its name, and whether the value is written as a literal."""
+    """What stands in front of a value: `kind` of its name, and whether the value is written as a literal.
+
+    `is_constant`: even a plain word is a value here, never a variable, a type or prose.
+    """
 
     kind: kinds.NameKind
     is_literal: bool = False
     quote: bytes = b""
+    is_constant: bool = False
     is_line: bool = False
     is_scheme: bool = False
     in_tag: bool = False
@@ -84,6 +88,7 @@ def _spans(data: bytes) -> Iterator[Span]:
     yield from _url_passwords(data)
     yield from _in_long_runs(data)
     yield from _assigned(data)
+    yield from _flag_items(data)
     yield from _said_passwords(data)
     yield from _authorized(data)
 
@@ -97,14 +102,15 @@ def _places(data: bytes, literal: bytes) -> Iterator[int]:
 
 # ---------------------------------------------------------------------------------------------------- URLs
 
-_USER_AND_PASSWORD = re.compile(rb"[^\s:@/\"'<>`]{0,120}:(?P<password>[^\s\"'<>`]{1,250})")
+_USER = rb"(?P<user>[^\s:@/\"'<>`]{0,250})"
+_USER_AND_PASSWORD = re.compile(_USER + rb"(?::(?P<password>[^\s\"'<>`]{0,250}))?")
 _NO_URL_PASSWORD = re.compile(rb"\d{1,5}/|\[REDACTED:|[<${*]|%\w+%$|[x.]+$", re.I)
 _HOST = re.compile(rb"[A-Za-z0-9_\[][\w.:%\]-]*(?!@)")
 _SCHEME_END = re.compile(rb".*:\\{0,7}/\\{0,7}/", re.S)
 
 
 def _url_passwords(data: bytes) -> Iterator[Span]:
-    """`scheme://user:password@host`; the password may hold `/` and `@`."""
+    """`scheme://user:password@host`, `scheme://token@host`; the password may hold `/` and `@`."""
     for at in _places(data, b"@"):
         window = data[max(0, at - 400) : at]
         if b"/" not in window or b":" not in window:
@@ -117,8 +123,18 @@ def _url_passwords(data: bytes) -> Iterator[Span]:
         ):
             continue
         found = _USER_AND_PASSWORD.fullmatch(window, scheme.end())
-        if found and not _NO_URL_PASSWORD.match(found["password"]):
-            yield Span(at - len(found["password"]), 1, at, "url-password")
+        if found:
+            yield from _user_info(found["user"], found["password"] or b"", at)
+
+
+def _user_info(user: bytes, password: bytes, at: int) -> Iterator[Span]:
+    if password and not _NO_URL_PASSWORD.match(password):
+        yield Span(at - len(password), 1, at, "url-password")
+    elif password and password[:1].isdigit():
+        return
+    if kinds.is_random(user):
+        start = at - len(user) - (len(password) + 1 if password else 0)
+        yield Span(start, 1, start + len(user), "url-token")
 
 
 # ---------------------------------------------------------------------------------------------------- tokens
@@ -189,10 +205,10 @@ def _joined(data: bytes, run: bytes, start: int, end: int, before: bytes) -> Ite
 
 _COARSE = r"[oswrekatiupOSWREKATIUP][rwesaltREWSALT][dtnyelshDTNYELSH]"
 _ENDING = r"(?i:word|sswd|rase|pass|cret|rets|oken|tial|ials|auth|[\w.-]key)"
-_TO_VALUE = (
-    r">?[ \t]{0,4}\\{0,7}[\"'`]?(?=[^\s\"'`<>,;(){}\[\]|&])(?![A-Za-z_]{0,15}(?:[\s.,;:()\[\]{}<>\"'`\\]|$))"
-)
-"""From a sign to a value that is no bare word."""
+_OPEN = r"(?=[^\s\"'`<>,;(){}\[\]|&])"
+_BARE_WORD = r"[A-Za-z_]{0,15}(?:[\s.,;:()\[\]{}<>\"'`\\]|$)"
+_TO_VALUE = rf"(?:>?\*{{0,2}}[ \t]{{0,4}}(?:\\{{0,7}}[\"'`]{_OPEN}|\\{{0,7}}{_OPEN}(?!{_BARE_WORD})))"
+"""From a sign to a value that is in quotes or no bare word."""
 
 
 def _ends(gap: str, sign: str) -> str:
@@ -201,7 +217,7 @@ def _ends(gap: str, sign: str) -> str:
     return f"{coarse}(?:{exact}|(?<=(?i:pwd){gap}{sign}))"
 
 
-def _behind_name(sign: str, suffixed: str = "") -> re.Pattern[bytes]:
+def _behind_name(sign: str, suffixed: str = "", or_value: str = "") -> re.Pattern[bytes]:
     """`sign` with the end of a credential's name before it, then the start of a value."""
     quote, escaped = r"[\"'`\]]", r"\\[\"']"
     after_quote = (
@@ -210,10 +226,15 @@ def _behind_name(sign: str, suffixed: str = "") -> re.Pattern[bytes]:
     after_blank = f"(?:{_ends(' ', sign)}|{_ends(quote + ' ', sign)}|{_ends('..' + ' ', sign)})"
     places = f"(?<=[A-Za-z]{sign}){_ends('', sign)}|(?<={quote}{sign}){after_quote}|(?<= {sign}){after_blank}"
     in_brackets = rf"|(?<=\]{sign}){_ends('..', sign)}"
-    return re.compile(f"{sign}(?:{places}{in_brackets}{suffixed})=?{_TO_VALUE}".encode(), re.S)
+    in_stars = rf"|(?<=\*{sign})(?:{_ends('..', sign)}|{_ends('.', sign)})"
+    before = f"{sign}(?:{places}{in_brackets}{in_stars}{suffixed})"
+    return re.compile(f"{before}(?:=?{_TO_VALUE}{or_value})".encode(), re.S)
 
 
-_ASSIGNED = [_behind_name("=", "|(?<=_PROD=)|(?<=_BASE=)|(?<=_TEST=)|(?<=_DEV=)"), _behind_name(":")]
+_ASSIGNED = [
+    _behind_name("=", "|(?<=_PROD=)|(?<=_BASE=)|(?<=_TEST=)|(?<=_DEV=)", "|(?=[A-Za-z]{6})"),
+    _behind_name(":"),
+]
 _UNQUOTED = re.compile(rb"[^\s\"'`<>,;)\]}|&\\]{1,%d}" % VALUE_LIMIT)
 _TO_BLANK = re.compile(rb"(?:[^\s\"'`<>\\;&]|[;&](?!\w{0,30}=|\s|$)){1,%d}" % VALUE_LIMIT)
 _ESCAPED = re.compile(rb"[^\s\"'`\\]{1,%d}" % VALUE_LIMIT)
@@ -221,6 +242,12 @@ _QUOTED = {
     quote: re.compile(rb"(?:[^%s\\\r\n]|\\[^\r\n]){1,%d}" % (quote, VALUE_LIMIT))
     for quote in (b'"', b"'", b"`")
 }
+_CLOSING = {quote: re.compile(rb"(?<!\\)\\*" + quote) for quote in _QUOTED}
+_BEHIND_QUOTE = re.compile(rb"[\s,;:.)}\]<\\\"'`#|]|$")
+_NO_PHRASE = re.compile(rb"[\s+,;:)%.|=&?/~]|.*[\r\n]|.*\s$", re.S)
+_FLAG_ITEM = re.compile(
+    rb"(?P<name>--[\w-]{2,40})\\{0,7}[\"'],(?:\s|\\{1,7}[nrt]){0,40}(?P<quote>\\{0,7}[\"'])(?=[^\s,])"
+)
 _LINE_START = re.compile(rb"(?:^|[\n\r]|\\n)[ \t]*(?:export[ \t]+|set[ \t]+)?$")
 _MORE = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
@@ -240,17 +267,53 @@ def _assigned(data: bytes) -> Iterator[Span]:
 def _labelled(data: bytes, start: int) -> Iterator[Span]:
     """The value at `start`, if what stands before it calls it a credential and it looks like one."""
     label = _label(data, start)
-    if not label.kind and not label.is_scheme:
-        return
-    value = _value(data, start, label.quote, label.is_line)
+    if label.kind or label.is_scheme:
+        yield from _judged(data, start, label)
+
+
+def _judged(data: bytes, start: int, label: _Label) -> Iterator[Span]:
+    value = _phrase(data, start, label.quote) if label.quote and label.kind in kinds.CHOSEN else b""
+    value = value or _value(data, start, label.quote, label.is_line)
     if label.in_tag and data[start + len(value) : start + len(value) + 1] != b"<":
         return
     if label.is_scheme:
         if kinds.is_bearer_value(value):
             yield Span(start, 2, _value_end(data, start, value), "authorization")
-    elif kinds.looks_secret(value, label.kind, is_quoted=bool(label.quote), is_literal=label.is_literal):
+    elif kinds.looks_secret(
+        value,
+        label.kind,
+        is_quoted=bool(label.quote),
+        is_literal=label.is_literal,
+        is_constant=label.is_constant,
+    ):
         kind = "password" if label.kind == "password" else "secret"
         yield Span(start, 2, _value_end(data, start, value), kind)
+
+
+def _flag_items(data: bytes) -> Iterator[Span]:
+    """`"--password", "value"`: the arguments of a command as a list."""
+    for opening in (b'"--', b"'--"):
+        for at in _places(data, opening):
+            if (item := _FLAG_ITEM.match(data, at + 1)) and (kind := kinds.name_kind(item["name"])):
+                label = _Label(kind, is_literal=True, quote=item["quote"], is_constant=True)
+                yield from _judged(data, item.end(), label)
+
+
+def _phrase(data: bytes, start: int, quote: bytes) -> bytes:
+    """All of a quoted value, blanks and escaped quotes included; b"" if it is not closed or is none.
+
+    Within JSON in JSON a quote has 1, 3, 7 backslashes; what an odd number of such steps adds is escaped.
+    """
+    depth = len(quote) - 1
+    for closing in _CLOSING[quote[-1:]].finditer(data, start, start + VALUE_LIMIT):
+        more = closing.end() - closing.start() - len(quote)
+        if more < 0:
+            return b""
+        if more // (depth + 1) % 2 == 0:
+            value = data[start : closing.end() - len(quote)]
+            is_phrase = not _NO_PHRASE.match(value) and _BEHIND_QUOTE.match(data, closing.end())
+            return value if is_phrase else b""
+    return b""
 
 
 def _value(data: bytes, start: int, quote: bytes, is_line: bool = False) -> bytes:
@@ -273,28 +336,36 @@ def _label(data: bytes, start: int) -> _Label:
     window = data[max(0, start - 120) : start]
     bare = window.rstrip(_QUOTES)
     opening = window[len(bare) :]
-    quote = opening[-2:] if opening.startswith(b"\\") else opening[-1:]
+    quote = opening[len(opening[:-1].rstrip(b"\\")) :] if opening.startswith(b"\\") else opening[-1:]
     trimmed = bare.rstrip(b" \t")
+    if trimmed.endswith((b":*", b":**")):
+        trimmed = trimmed.rstrip(b"*")
     is_apart = len(trimmed) < len(bare)
     if quote.endswith(b"\\"):
         return _Label("")
     if is_apart and not quote and trimmed[-6:].lower().endswith((b"bearer", b"basic")):
         return _Label("", is_scheme=True)
     stem = trimmed.rstrip(b"=:>")
-    name = _last_name(stem.rstrip(b" \t").rstrip(b"\"'`\\])"))
+    name = _last_name(stem.rstrip(b" \t").rstrip(b"\"'`\\])*"))
     is_flag = is_apart and name.startswith(b"--")
     if len(stem) == len(trimmed) and not is_flag:
         return _Label("")
     is_tight = not is_apart and trimmed.endswith((b"=", b">"))
+    before = stem[: len(stem) - len(name)]
     return _Label(
         kinds.name_kind(name),
         is_literal=bool(quote) or is_tight or is_flag,
         quote=quote,
-        is_line=is_tight
-        and trimmed.endswith(b"=")
-        and bool(_LINE_START.search(stem[: len(stem) - len(name)])),
+        is_constant=bool(quote) or (is_tight and _is_constant(name, before)),
+        is_line=is_tight and trimmed.endswith(b"=") and bool(_LINE_START.search(before)),
         in_tag=trimmed.endswith(b">") and not trimmed.endswith(b"=>"),
     )
+
+
+def _is_constant(name: bytes, before: bytes) -> bool:
+    """Right behind `NAME=`, `--name=`, `;name=` and `name=` in the first column no variable stands."""
+    is_first = not before or before.endswith((b"\n", b"\r", b"?", b"&", b";"))
+    return is_first or name.isupper() or name.startswith(b"--")
 
 
 def _last_name(stem: bytes) -> bytes:

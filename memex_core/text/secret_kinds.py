@@ -103,12 +103,13 @@ WEBHOOK_START = re.compile(
 
 # ------------------------------------------------------------------------------------------------ names
 
-NameKind = Literal["password", "secret", "auth", ""]
+NameKind = Literal["password", "secret", "token", "auth", ""]
+CHOSEN: frozenset[NameKind] = frozenset({"password", "secret"})
+"""What a person may have chosen: a word, a phrase. A token is made by a machine."""
 
 _NAME_WORDS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = (b"password", b"passwd", b"passphrase", b"passcode", b"pwd")
 _SECRETS = (
-    b"secret",
     b"token",
     b"apikey",
     b"secretkey",
@@ -146,8 +147,10 @@ def name_kind(name: bytes) -> NameKind:
     last, before = words[-1], words[-2] if len(words) > 1 else b""
     if last.endswith(_PASSWORDS) or last == b"pass":
         return "password"
+    if last.endswith(b"secret"):
+        return "secret"
     if last.endswith(_SECRETS) or last in _SECRET_WORDS or (last == b"key" and before in _OF_KEYS):
-        return "" if before in _OF_HARMLESS_TOKENS else "secret"
+        return "" if before in _OF_HARMLESS_TOKENS else "token"
     return "auth" if last == b"auth" else ""
 
 
@@ -181,22 +184,59 @@ _WORD_AND_NUMBER = re.compile(rb"[a-z]\d")
 _CASE_CHANGE = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = re.compile(rb"\d")
 _WORDLIKE = 3.2
+_FORMATTED = re.compile(rb"[{}<>]|\$\w|%[sdr(]|\\[nrt]|://|[A-Za-z]\(|^[/~]")
+_ODD = re.compile(
+    rb"[A-Za-z][!@#$^&*+=]*\d+[!@#$^&*+=]*[A-Za-z]|[A-Za-z]\d+[!@#$^&*]|[!@#$^&*]\d|\w[@#$^&]\w"
+)
+_CHAINED = re.compile(rb"[A-Za-z]+(?:[_-][A-Za-z]+){3,}")
+_OF_SENTENCES = frozenset(
+    b"a an and any are as at be been but by can cannot could de del der des die do does for from has have"
+    b" how if in into is it its may must no not of on one only or per should so than that the their then"
+    b" there these this to was we what when where which who will with without would you your my our le la"
+    b" too short long weak strong wrong invalid incorrect correctly missing empty blank valid required"
+    b" optional enter type choose change reset forgot confirm repeat set use used using see please show"
+    b" hide characters character chars length minimum maximum least match matches mismatch expired".split()
+)
+_OF_LABELS = frozenset(
+    b"account access api argument attribute auth authentication authorization authorized base basic bearer"
+    b" binary body boolean button bytes callback char class client code column config confirmation constant"
+    b" control cookie credential credentials data default description digest disabled dummy enabled encoded"
+    b" encrypted env environment error example false field file form format function generated hash hashed"
+    b" header hidden icon id input integer invalid item key keys keyring label letters library local login"
+    b" mandatory manager manual masked message method mode model module mot name none null number object"
+    b" opaque option options output page param parameter passe pass passphrase password passwords passwort"
+    b" passwd plain plaintext policy private prompt property protected provided public pwd query random read"
+    b" redacted request response result route sample schema scram secret secrets security sensitive service"
+    b" setting settings shared some string strings super system tag template test tests testing text textbox"
+    b" token tokens true tuple undefined unknown unset unused url user username validate validation value"
+    b" values variable vault verify view widget write wachtwoord senha contrase contrasena clave haslo".split()
+)
+_OF_PROSE = _OF_LABELS | _OF_SENTENCES
 _JUDGED = 100
 """Bytes of a value that tell what it is."""
 
 
-def looks_secret(value: bytes, kind: NameKind, *, is_quoted: bool, is_literal: bool) -> bool:
+def looks_secret(
+    value: bytes, kind: NameKind, *, is_quoted: bool, is_literal: bool, is_constant: bool = False
+) -> bool:
     """Could `value`, under a credential's name, be it? Not a placeholder, code, a path or a number.
 
     `is_literal`: a bare word is a value here, no expression (in quotes, right behind `=`, behind a flag).
+    `is_constant`: not even a variable, so that a plain word may be a password.
     """
     value = value[:_JUDGED]
-    if len(value) < (6 if kind == "password" else 8) or _is_placeholder(value) or _ELSEWHERE.match(value):
+    if len(value) < (6 if kind in CHOSEN else 8) or _is_placeholder(value) or _ELSEWHERE.match(value):
         return False
     if not is_quoted and _CODE.match(value):
         return False
+    if is_constant and kind in CHOSEN and _is_chosen(value):
+        return True
+    if b" " in value or b"\t" in value:
+        return False
     if kind == "password":
         return _is_password(value, is_literal)
+    if len(value) < 8:
+        return False
     if value.isdigit():
         return False
     if not _DIGIT.search(value) or _WORDS_ONLY.fullmatch(value):
@@ -216,6 +256,31 @@ def _is_password(value: bytes, is_literal: bool) -> bool:
     if not is_literal and _WORDS_ONLY.fullmatch(value):
         return bool(_WORD_AND_NUMBER.search(value))
     return not _LETTERS_ONLY.fullmatch(value) or _is_jumbled(value)
+
+
+def _is_chosen(value: bytes) -> bool:
+    """A word or a phrase that a person may have chosen: no label, no sentence, no name of something."""
+    if _FORMATTED.search(value):
+        return False
+    has_blank = b" " in value
+    if has_blank and _ODD.search(value):
+        return True
+    words = [word.lower() for word in _NAME_WORDS.findall(value)]
+    known = _OF_PROSE if has_blank else _OF_LABELS
+    if any(word in known or (word.endswith(_PASSWORDS) and word.startswith(_PASSWORDS)) for word in words):
+        return False
+    if has_blank:
+        return len(words) > 1 and not value.endswith((b".", b":", b"?"))
+    if _CHAINED.fullmatch(value):
+        return not value.isupper() and not _OF_SENTENCES.intersection(words)
+    return value.isalpha() and words[0] not in _OF_SENTENCES
+
+
+def is_random(user: bytes) -> bool:
+    """A name of a user that is none: long, with digits, not made of words."""
+    if len(user) < 16 or _is_placeholder(user) or not _DIGIT.search(user):
+        return False
+    return entropy(user[:_JUDGED]) >= 2.75 and _word_length(user[:_JUDGED]) < _WORDLIKE
 
 
 def _is_jumbled(value: bytes) -> bool:

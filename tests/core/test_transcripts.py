@@ -25,9 +25,9 @@ def keep(
     previous = hook.sidecar("s1")
     with hook.stage(turns) as staged:
         outcome = hook.commit(staged, Header("test", "s1", captured_at), previous, reader)
-        hook.write_sidecar(
-            Sidecar("s1", turn_ids=list(staged.ids), turn_count=len(staged.ids), reader_version=reader)
-        )
+        known = Sidecar("s1", turn_ids=list(staged.ids), turn_count=len(staged.ids), reader_version=reader)
+        known.body_sha256, known.body_bytes = staged.sha256, staged.bytes
+        hook.write_sidecar(known)
     return outcome
 
 
@@ -154,3 +154,31 @@ def test_a_turn_only_transcript_of_an_older_version_is_read(root: Path) -> None:
         '{"role": "agent", "content": "yes", "turn": 2}\n'
     )
     assert [t.content for t in hook.turns("old")] == ["hi", "yes"]
+
+
+@pytest.mark.parametrize("lost", ["missing", "unreadable", "older"])
+def test_a_writer_killed_before_its_sidecar_costs_no_turn_when_the_log_was_replaced(
+    root: Path, lost: str
+) -> None:
+    hook = TranscriptHook(root)
+    keep(hook, [turn(1), turn(2)])
+    older = hook.get_meta_path("s1").read_bytes()
+    keep(hook, [turn(1), turn(2), turn(3)])
+    path = hook.get_meta_path("s1")
+    if lost == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(older if lost == "older" else b"{")
+    keep(hook, [turn(3), turn(4)])
+    assert [t.content for t in hook.turns("s1")] == ["words 1", "words 2", "words 3", "words 4"]
+
+
+def test_a_transcript_that_is_gone_or_cut_is_not_taken_for_captured(root: Path) -> None:
+    hook = TranscriptHook(root)
+    keep(hook, [turn(1), turn(2)])
+    assert hook.read_from("s1") is not None and hook.damaged() == []
+    path = hook.get_transcript_path("s1")
+    path.write_bytes(path.read_bytes()[:-10])
+    assert hook.read_from("s1") is None and hook.damaged() == ["s1"]
+    path.unlink()
+    assert hook.read_from("s1") is None and hook.damaged() == ["s1"]
