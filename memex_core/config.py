@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -16,6 +17,7 @@ from typing import Any
 from memex_core import paths
 from memex_core.errors import ConfigError
 
+_CORRECT = "correct the value"
 LATER_SECTIONS = ("app", "data_dir", "llm", "recency_decay", "logging")
 """Sections of seed 000 §10 that other commands read."""
 
@@ -26,23 +28,23 @@ class Bm25Config:
 
     k1: float | None = None
     b: float | None = None
-    default_top_k: int = 10
+    default_top_k: int = field(default=10, metadata={"range": (1, 100)})
 
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
     """`journal_mode` "auto" takes WAL where it is safe; "wal", "delete" or "truncate" force one."""
 
-    journal_mode: str = "auto"
+    journal_mode: str = field(default="auto", metadata={"choices": ("auto", "wal", "delete", "truncate")})
 
 
 @dataclass(frozen=True, slots=True)
 class PagesConfig:
     """Seed 000 §10 [wiki]; `[wiki]` in the file is read as `[pages]`."""
 
-    default_importance: float = 0.5
-    max_body_chars: int = 50_000
-    slug_algo: str = "kebab"
+    default_importance: float = field(default=0.5, metadata={"range": (0, 1)})
+    max_body_chars: int = field(default=50_000, metadata={"range": (1_000, 10_000_000)})
+    slug_algo: str = field(default="kebab", metadata={"choices": ("kebab", "sha1")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class RecallConfig:
     """`session_start` False: a new session is told nothing by itself."""
 
     session_start: bool = True
-    session_start_chars: int = 1_500
+    session_start_chars: int = field(default=1_500, metadata={"range": (300, 8_000)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ def load_config(root: Path) -> MemexConfig:
     """The configuration of a memory root; a missing file means the defaults. Raises ConfigError."""
     path = paths.config_path(root)
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a FIFO would be waited for
+            raise ConfigError(f"{path} is not a regular file", hint="move it away")
         with path.open("rb") as file:
             document = tomllib.load(file)
     except FileNotFoundError:
@@ -119,7 +123,20 @@ def _section(defaults: Any, values: Mapping[str, Any], name: str, path: Path) ->
             raise ConfigError(
                 f"{path}: [{name}] {key} must be {wanted}, not {value!r}", hint="correct the value"
             )
+        _check_allowed(known[key].metadata, value, f"{path}: [{name}] {key}")
     return replace(defaults, **chosen)
+
+
+def _check_allowed(allowed: Mapping[str, Any], value: Any, what: str) -> None:
+    choices, limits = allowed.get("choices"), allowed.get("range")
+    if choices and value not in choices:
+        raise ConfigError(
+            f"{what} must be one of {', '.join(choices)}, not {value!r}", hint="correct the value"
+        )
+    if limits and not limits[0] <= value <= limits[1]:
+        raise ConfigError(
+            f"{what} must be {limits[0]} to {limits[1]}, not {value!r}", hint="correct the value"
+        )
 
 
 def config_problems(root: Path) -> list[str]:
@@ -127,7 +144,7 @@ def config_problems(root: Path) -> list[str]:
     path = paths.config_path(root)
     try:
         load_config(root)
-        document = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+        document = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except ConfigError as error:
         return [str(error)]
     known = {section.name: [f.name for f in fields(section.default_factory())] for section in _sections()}

@@ -5,6 +5,7 @@ Order of every change: files first, index second, journal last.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +18,10 @@ from memex_core.config import MemexConfig, load_config
 from memex_core.errors import BrokenLinkWarning, NotFound
 from memex_core.files.operation_log import log_operation
 from memex_core.index.bm25_retriever import BM25Retriever
-from memex_core.index.connection import IndexUnusable
+from memex_core.index.connection import IndexUnusable, patience
 from memex_core.index.index_manager import IndexManager
 from memex_core.index.link_manager import LinkedPage, LinkManager
-from memex_core.index.page_table import PageRow, PageTable
+from memex_core.index.page_table import PageRow, PageTable, pages_of_project
 from memex_core.index.session_rows import SessionTable
 from memex_core.index.sync import SyncReport, recall_pages, sync
 from memex_core.model.node import WikiNode, WriteInput
@@ -168,22 +169,31 @@ class Memex:
         pages = self.store.list(node_type)
         return sorted(pages, key=lambda page: (page.updated, page.slug), reverse=True)
 
+    @contextlib.contextmanager
+    def hurried(self, seconds: float) -> Iterator[None]:
+        """Inside, nothing waits longer than `seconds` for another process: the files answer instead."""
+        token = patience.set(seconds)
+        try:
+            yield
+        finally:
+            patience.reset(token)
+
     def project_pages(self, project: str, node_types: Sequence[str], *, limit: int) -> list[PageRow]:
-        """Pages of a project (and of none) that hold now, the most important first; [] without a usable
-        index.
-        """
-        if not self.heal().usable:
-            return []
+        """Pages of a project (and of none) that hold now, the most important first."""
+        now = time.time()
+        self.heal()  # where it cannot, what the index knew a moment ago is still the better answer
         table = PageTable(paths.index_path(self.root))
-        return self._ask(lambda: table.of_project(project, node_types, now=time.time(), limit=limit), list)
+        return self._ask(
+            lambda: table.of_project(project, node_types, now=now, limit=limit),
+            lambda: pages_of_project(self.root, project, node_types, now=now, limit=limit),
+        )
 
     def list_sessions(
         self, *, project: str | None = None, kind: str | None = None, limit: int | None = None
     ) -> list[SessionSummary]:
         """Captured sessions, the latest first (seed 000 §12.5); `kind` is user, subagent or internal."""
-        summaries = (
-            self._ask(self._sessions.all, self._summaries) if self.heal().usable else self._summaries()
-        )
+        from_files = self.transcripts.list_sessions
+        summaries = self._ask(self._sessions.all, from_files) if self.heal().usable else from_files()
         chosen = [s for s in summaries if project in (None, s.project) and kind in (None, s.kind or "user")]
         return chosen[:limit]
 
@@ -212,10 +222,7 @@ class Memex:
 
     def sidecars(self) -> Iterator[Sidecar]:
         """The sidecar of every captured session that has a readable one."""
-        for session_id in self.transcripts.session_ids():
-            sidecar = self.transcripts.sidecar(session_id)
-            if sidecar is not None:
-                yield sidecar
+        yield from self.transcripts.sidecars()
 
     def forgotten(self) -> Forgotten:
         """What was deleted on purpose."""
@@ -350,10 +357,6 @@ class Memex:
         except OSError:
             return 0
 
-    def _summaries(self) -> list[SessionSummary]:
-        found = [_summary(self.root, sidecar) for sidecar in self.sidecars()]
-        return sorted(found, key=lambda s: (s.started_at, s.session_id), reverse=True)
-
     def _note_recall(self, hits: list[Path]) -> None:
         """One line in recalls.jsonl; a memory that cannot be written to still answers."""
         try:
@@ -367,24 +370,6 @@ class Memex:
             return question()
         except IndexUnusable:
             return otherwise()
-
-
-def _summary(root: Path, sidecar: Sidecar) -> SessionSummary:
-    page = paths.page_path(root, "episode", sidecar.session_id)
-    return SessionSummary(
-        session_id=sidecar.session_id,
-        started_at=sidecar.started_at,
-        ended_at=sidecar.ended_at,
-        turn_count=sidecar.turn_count,
-        episode_slug=sidecar.session_id if page.exists() else None,
-        file_path=str(paths.transcript_path(root, sidecar.session_id)),
-        title=sidecar.generated_title or sidecar.title,
-        harness=sidecar.harness,
-        kind=sidecar.kind,
-        project=sidecar.project,
-        project_label=sidecar.project_label,
-        total_tokens=(sidecar.token_usage or {}).get("total_tokens"),
-    )
 
 
 def _existing(files: Iterable[Path]) -> list[str]:

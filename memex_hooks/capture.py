@@ -52,6 +52,7 @@ class RedactedTurns:
     def __iter__(self) -> Iterator[Turn]:
         for turn in self.turns:
             turn.content = redact(turn.content)
+            turn.tool_name = redact(turn.tool_name) if turn.tool_name is not None else None
             turn.query = redact(turn.query) if turn.query is not None else None
             turn.result = redact(turn.result) if turn.result is not None else None
             yield turn
@@ -63,16 +64,27 @@ def redacted(session: Session) -> Session:
     session.title = redact(session.title)
     session.header.meta = _redact_values(session.header.meta)
     session.open_calls = [{key: redact(value) for key, value in call.items()} for call in session.open_calls]
+    for response in session.responses:
+        response.id, response.model = redact(response.id), redact(response.model)
+    for source in session.sources:
+        source.path = redact(source.path)
     return session
 
 
 def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
-    """True when the log and its parts are as they were when the session was captured, by this reader."""
+    """True when the log and its parts are as they were when their session was captured by this reader, and
+    the transcript is as it was written; or when the session was deleted on purpose.
+    """
+    if memex.forgotten().holds_log(log.session_id, str(log.path)):
+        return True
     captured = memex.transcripts.read_from(log.session_id) if _usable(log.session_id) else None
+    if captured is None:
+        owner = memex.session_of_log(redact(str(log.path)))
+        captured = memex.transcripts.read_from(owner) if owner else None
     if captured is None or captured[0] != harness.READER_VERSION:
-        return log.session_id in memex.forgotten().sessions
+        return False
     seen = {(source.path, source.size, source.mtime_ns, source.ino) for source in captured[1]}
-    return seen == set(_stats(log))
+    return seen.issuperset((redact(path), *stamp) for path, *stamp in _stats(log))
 
 
 def capture_log(memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool = False) -> Captured:
@@ -232,10 +244,17 @@ def _jobs(
 
 
 def _run_job(memex: Memex, job: _Job, settle_s: float) -> Captured:
-    log = _log_of(job)
+    event = job.event
+    try:
+        log = _log_of(job)
+        log = _settled(job.harness, log, settle_s) if log is not None else None
+    except (OSError, ValueError) as error:
+        log_operation(memex.root, "drain", event.session_id, "failed", detail=where(error))
+        return Captured(
+            job.harness.NAME, job.event.log_path, job.event.session_id, "failed", error=str(error)
+        )
     if log is None:
         return Captured(job.harness.NAME, job.event.log_path, job.event.session_id, "gone")
-    log = _settled(job.harness, log, settle_s)
     return _captured_or_failed(memex, job.harness, log, dry_run=False)
 
 

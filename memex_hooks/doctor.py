@@ -118,6 +118,9 @@ def _index_findings(root: Path) -> Iterator[Finding]:
     if not root.exists():
         return
     memex = Memex(root, _config(root))
+    for session_id in memex.transcripts.damaged():
+        what = f"transcripts/{session_id}.jsonl is missing or not as it was written"
+        yield Finding("fail", what, f"memex-hooks capture --session {session_id}")
     problems = memex.index_problems()
     for problem in problems:
         yield Finding("fail", f"index: {problem}", "memex rebuild-index --force")

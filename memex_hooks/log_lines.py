@@ -17,12 +17,14 @@ Damage known from the field: formats/claude-code.md §5 B, §6.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib
 import io
 import json
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,27 +47,53 @@ _BLANK = " \t\r\n"
 Record = dict[str, Any]
 
 
+def open_regular(path: Path) -> io.FileIO:
+    """The file at `path`, unbuffered; OSError for whatever is no regular file.
+
+    A pipe or a device is not even opened: that may wait for ever. Neither is it where it takes the place of
+    a file in between.
+    """
+    try:
+        is_regular = stat.S_ISREG(os.stat(path).st_mode)
+    except ValueError as error:  # a NUL, or what the file system's encoding does not have
+        raise OSError(errno.EINVAL, str(error), str(path)) from error
+    if is_regular:
+        file = open(path, "rb", buffering=0, opener=_open_at_once)  # noqa: SIM115
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    raise OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 class LogLines:
     """One pass over the log at `path`: iterate once for (offset, record).
 
     `offset` identifies the record in its log and grows: the byte where its line begins in the (decompressed)
     text, plus its place in the line when it does not begin the line. `limit` ends the pass at that byte, as
-    if the log ended there. `digest` hashes what is read, for `source()`. A zstd log is decompressed.
+    if the log ended there. `digest` hashes what is read, for `source()`. `buffer` is how many bytes are read
+    at a time, for a pass that ends after a few records. A zstd log is decompressed.
     Raises OSError only, and only for the file, never for what is in it.
     """
 
-    def __init__(self, path: Path, *, limit: int | None = None, digest: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, limit: int | None = None, digest: bool = False, buffer: int = _BUFFER
+    ) -> None:
         self.path = path
         self.skipped: dict[str, int] = {}
         self.end = 0
         """Bytes of (decompressed) text behind the last line read: the `limit` of a second pass."""
+        self._buffer = buffer
         self._limit = sys.maxsize if limit is None else limit
         self._sha256 = hashlib.sha256() if digest else None
         self._size = 0
         self._stat: os.stat_result | None = None
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
-        with open(self.path, "rb", buffering=0) as file:
+        with open_regular(self.path) as file:
             self._stat = os.fstat(file.fileno())
             for offset, line, is_tail in self._lines(self._text(file)):
                 try:
@@ -97,7 +125,7 @@ class LogLines:
             self._sha256.update(chunk)
 
     def _text(self, file: io.FileIO) -> io.BufferedIOBase:
-        return _text_of(_Raw(file, self), lambda: self._skip("bad_zstd"))
+        return _text_of(_Raw(file, self), self._buffer, lambda: self._skip("bad_zstd"))
 
     def _skip(self, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
@@ -198,8 +226,8 @@ def _zstd() -> Any:
     return importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
-def _text_of(raw: io.RawIOBase, broken: Callable[[], None]) -> io.BufferedIOBase:
-    stream = io.BufferedReader(raw, _BUFFER)
+def _text_of(raw: io.RawIOBase, buffer: int, broken: Callable[[], None]) -> io.BufferedIOBase:
+    stream = io.BufferedReader(raw, buffer)
     if stream.peek(4)[:4] == _ZSTD_MAGIC:
         return io.BufferedReader(_Decompressed(stream, broken), _BUFFER)
     return stream

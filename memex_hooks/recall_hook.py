@@ -28,6 +28,8 @@ from memex_hooks.harnesses import HARNESSES
 MAX_PAYLOAD = 10 << 20
 QUIET_SOURCES = ("resume", "fork")
 """A resumed or forked conversation holds what it was told when it began."""
+WAIT_S = 0.2
+"""How long a starting session waits for a worker that writes."""
 RULES = 12
 SESSIONS = 3
 SAYING_CHARS = 200
@@ -76,7 +78,8 @@ def answer(harness_name: str, event_name: str, payload: Mapping[str, Any]) -> by
     memex = Memex(root)
     if not memex.config.recall.session_start:
         return b""
-    text = session_notes(memex, event.cwd, event.session_id)
+    with memex.hurried(WAIT_S):
+        text = session_notes(memex, event.cwd, event.session_id)
     if not text or not first_to_tell(root, f"{harness_name}.{event.session_id}.{event.source}"):
         return b""
     return harness.reply(event, text)
@@ -85,7 +88,7 @@ def answer(harness_name: str, event_name: str, payload: Mapping[str, Any]) -> by
 def first_to_tell(root: Path, name: str) -> bool:
     """True for the first of several hooks that ask within ONCE_S; in doubt True."""
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
-    mark = paths.spool_dir(root) / f".told-{digest}.tmp"
+    mark = paths.logs_dir(root) / f".told-{digest}.tmp"
     try:
         make_dir(mark.parent)
         if mark.exists() and time.time() - mark.stat().st_mtime > ONCE_S:

@@ -98,15 +98,16 @@ def retry_failed(root: Path) -> int:
 
 
 def remove_stale(root: Path, now: float) -> None:
-    """Delete half-written envelopes that a killed hook left over an hour ago; the sweep finds their
+    """Delete what killed hooks and writers left half-written over an hour ago; the sweep finds their
     sessions.
     """
-    folder = paths.spool_dir(root)
-    remove_stale_temps(folder, now=now)
-    for temp in folder.glob(".*.tmp"):
-        with contextlib.suppress(FileNotFoundError):
-            if now - temp.stat().st_mtime > STALE_AFTER_S:
-                temp.unlink()
+    for folder in (paths.spool_dir(root), paths.logs_dir(root)):
+        for temp in folder.glob(".*.tmp"):
+            with contextlib.suppress(FileNotFoundError):
+                if now - temp.stat().st_mtime > STALE_AFTER_S:
+                    temp.unlink()
+    for folder in (root, paths.transcripts_dir(root), *paths.docs_dir(root).glob("*/")):
+        remove_stale_temps(folder, now=now)
 
 
 def _attempts(path: Path) -> int:

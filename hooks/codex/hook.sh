@@ -41,7 +41,7 @@ done
 root=${MEMEX_DATA_DIR:-${root:-${HOME:+$HOME/.memex}}}
 case $root in
     '') exit 0 ;;
-    '~'*) root=${HOME:-}${root#'~'} ;;
+    '~' | '~/'*) root=${HOME:-}${root#'~'} ;;
 esac
 case $root in
     /*) ;;

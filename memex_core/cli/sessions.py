@@ -67,7 +67,7 @@ def delete(session_id: str, yes: bool, as_json: bool) -> None:
 def prune(older_than: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Delete old sessions as `delete` does."""
     digits = older_than.removesuffix("d")
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 7):
         raise click.BadParameter(
             f"{older_than!r} is not a number of days such as 90 or 90d", param_hint="--older-than"
         )

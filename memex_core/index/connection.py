@@ -11,6 +11,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,8 @@ from memex_core.errors import MemexError
 
 SCHEMA_VERSION = "1"
 BUSY_TIMEOUT_S = 5.0
+patience: ContextVar[float] = ContextVar("patience", default=BUSY_TIMEOUT_S)
+"""How long an operation waits for another process, in seconds: less where a person waits for us."""
 
 Trouble = Literal["missing", "locked", "unwritable", "full", "damaged", "foreign", "no fts5"]
 
@@ -97,7 +100,7 @@ def _connected(db_path: Path | str) -> Iterator[sqlite3.Connection]:
     require_file(db_path)
     uri = db_path if isinstance(db_path, str) else f"file:{_escaped(db_path)}?mode=rw"
     try:
-        db = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        db = sqlite3.connect(uri, uri=True, timeout=patience.get(), isolation_level=None)
         try:
             db.row_factory = sqlite3.Row
             db.executescript(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memex_core.index.connection import reading
 from memex_core.index.filters import hidden_pages
+from memex_core.index.memory_index import index_in_memory
 
 BODY_CHARS = 600
 
@@ -57,3 +58,11 @@ class PageTable:
 def _row(row: sqlite3.Row) -> PageRow:
     values = {name: row[name] for name in PageRow.__slots__}
     return PageRow(**values | {"project_label": row["project_label"] or ""})
+
+
+def pages_of_project(
+    root: Path, project: str, node_types: Sequence[str], *, now: float, limit: int
+) -> list[PageRow]:
+    """What `PageTable.of_project` would answer, from the files alone."""
+    with index_in_memory(root) as uri:
+        return PageTable(uri).of_project(project, node_types, now=now, limit=limit)

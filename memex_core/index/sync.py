@@ -19,7 +19,7 @@ from memex_core.files.atomic import remove_stale_temps
 from memex_core.files.lock import memory_lock
 from memex_core.files.walk import walk_pages, walk_sidecars
 from memex_core.index.bm25_retriever import BM25Retriever
-from memex_core.index.connection import IndexUnusable, reading
+from memex_core.index.connection import IndexUnusable, patience, reading
 from memex_core.index.file_rows import Read, drop_file, put_file, read_file, restamp_file, signed_stamp
 from memex_core.index.index_manager import IndexManager
 from memex_core.index.memory_index import index_in_memory
@@ -28,7 +28,6 @@ from memex_core.index.recall_counts import count_recalls, recalls_changed
 from memex_core.model.results import RecallHit
 from memex_core.paths import docs_dir, transcripts_dir
 
-LOCK_TIMEOUT_S = 5.0
 _BATCH = 256
 
 
@@ -135,7 +134,7 @@ def _check(index: IndexManager) -> str:
     """What is wrong with an index that something else has touched; a writer that is not yet done
     is waited for.
     """
-    with memory_lock(index.root, LOCK_TIMEOUT_S):
+    with memory_lock(index.root, patience.get()):
         if index.is_as_left():
             return ""
         damage = index.find_damage()
@@ -204,7 +203,7 @@ def _carry_out(index: IndexManager, root: Path, plan: _Plan, report: SyncReport)
     the lock.
     """
     for start in range(0, max(len(plan.new), 1), _BATCH):
-        with index.changing(LOCK_TIMEOUT_S) as db:
+        with index.changing(patience.get()) as db:
             for read in plan.new[start : start + _BATCH]:
                 problem = put_file(db, read)
                 if problem:

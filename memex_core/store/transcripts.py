@@ -21,6 +21,7 @@ import orjson
 
 from memex_core import paths
 from memex_core.files.atomic import commit_staged, remove_file, staged_file, write_atomic
+from memex_core.model.results import SessionSummary
 from memex_core.model.session import Header, Source, Turn
 from memex_core.model.sidecar import Sidecar
 
@@ -76,6 +77,18 @@ class TranscriptHook:
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
 
+    def sidecars(self) -> Iterator[Sidecar]:
+        """Every sidecar that can be read."""
+        for session_id in self.session_ids():
+            sidecar = self.sidecar(session_id)
+            if sidecar is not None:
+                yield sidecar
+
+    def list_sessions(self) -> list[SessionSummary]:
+        """Every captured session, the latest first, from the files alone."""
+        found = (self._summary(sidecar) for sidecar in self.sidecars())
+        return sorted(found, key=lambda summary: (summary.started_at, summary.session_id), reverse=True)
+
     def read_from(self, session_id: str) -> tuple[int, list[Source]] | None:
         """(reader version, files) that the session was captured from; None where its sidecar cannot be read
         or its transcript is not what the sidecar describes.
@@ -91,6 +104,23 @@ class TranscriptHook:
     def damaged(self) -> list[str]:
         """The sessions with a sidecar whose transcript is missing or has another length than it says."""
         return [session_id for session_id in self.session_ids() if self.read_from(session_id) is None]
+
+    def _summary(self, sidecar: Sidecar) -> SessionSummary:
+        page = paths.page_path(self.root, "episode", sidecar.session_id)
+        return SessionSummary(
+            session_id=sidecar.session_id,
+            started_at=sidecar.started_at,
+            ended_at=sidecar.ended_at,
+            turn_count=sidecar.turn_count,
+            episode_slug=sidecar.session_id if page.exists() else None,
+            file_path=str(self.get_transcript_path(sidecar.session_id)),
+            title=sidecar.generated_title or sidecar.title,
+            harness=sidecar.harness,
+            kind=sidecar.kind,
+            project=sidecar.project,
+            project_label=sidecar.project_label,
+            total_tokens=(sidecar.token_usage or {}).get("total_tokens"),
+        )
 
     def _is_whole(self, session_id: str, body_bytes: int) -> bool:
         with self.get_transcript_path(session_id).open("rb") as file:

@@ -88,7 +88,6 @@ def _spans(data: bytes) -> Iterator[Span]:
     yield from _url_passwords(data)
     yield from _in_long_runs(data)
     yield from _assigned(data)
-    yield from _flag_items(data)
     yield from _said_passwords(data)
     yield from _authorized(data)
 
@@ -203,38 +202,6 @@ def _joined(data: bytes, run: bytes, start: int, end: int, before: bytes) -> Ite
 
 # ---------------------------------------------------------------------------------------------------- names
 
-_COARSE = r"[oswrekatiupOSWREKATIUP][rwesaltREWSALT][dtnyelshDTNYELSH]"
-_ENDING = r"(?i:word|sswd|rase|pass|cret|rets|oken|tial|ials|auth|[\w.-]key)"
-_OPEN = r"(?=[^\s\"'`<>,;(){}\[\]|&])"
-_BARE_WORD = r"[A-Za-z_]{0,15}(?:[\s.,;:()\[\]{}<>\"'`\\]|$)"
-_TO_VALUE = rf"(?:>?\*{{0,2}}[ \t]{{0,4}}(?:\\{{0,7}}[\"'`]{_OPEN}|\\{{0,7}}{_OPEN}(?!{_BARE_WORD})))"
-"""From a sign to a value that is in quotes or no bare word."""
-
-
-def _ends(gap: str, sign: str) -> str:
-    """Looks back over `gap` for the end of a credential's name."""
-    coarse, exact = f"(?<={_COARSE}{gap}{sign})", f"(?<={_ENDING}{gap}{sign})"
-    return f"{coarse}(?:{exact}|(?<=(?i:pwd){gap}{sign}))"
-
-
-def _behind_name(sign: str, suffixed: str = "", or_value: str = "") -> re.Pattern[bytes]:
-    """`sign` with the end of a credential's name before it, then the start of a value."""
-    quote, escaped = r"[\"'`\]]", r"\\[\"']"
-    after_quote = (
-        rf"(?:{_ends(quote, sign)}|(?<=\\.{sign})(?:{_ends(escaped, sign)}|{_ends('..' + escaped, sign)}))"
-    )
-    after_blank = f"(?:{_ends(' ', sign)}|{_ends(quote + ' ', sign)}|{_ends('..' + ' ', sign)})"
-    places = f"(?<=[A-Za-z]{sign}){_ends('', sign)}|(?<={quote}{sign}){after_quote}|(?<= {sign}){after_blank}"
-    in_brackets = rf"|(?<=\]{sign}){_ends('..', sign)}"
-    in_stars = rf"|(?<=\*{sign})(?:{_ends('..', sign)}|{_ends('.', sign)})"
-    before = f"{sign}(?:{places}{in_brackets}{in_stars}{suffixed})"
-    return re.compile(f"{before}(?:=?{_TO_VALUE}{or_value})".encode(), re.S)
-
-
-_ASSIGNED = [
-    _behind_name("=", "|(?<=_PROD=)|(?<=_BASE=)|(?<=_TEST=)|(?<=_DEV=)", "|(?=[A-Za-z]{6})"),
-    _behind_name(":"),
-]
 _UNQUOTED = re.compile(rb"[^\s\"'`<>,;)\]}|&\\]{1,%d}" % VALUE_LIMIT)
 _TO_BLANK = re.compile(rb"(?:[^\s\"'`<>\\;&]|[;&](?!\w{0,30}=|\s|$)){1,%d}" % VALUE_LIMIT)
 _ESCAPED = re.compile(rb"[^\s\"'`\\]{1,%d}" % VALUE_LIMIT)
@@ -245,16 +212,12 @@ _QUOTED = {
 _CLOSING = {quote: re.compile(rb"(?<!\\)\\*" + quote) for quote in _QUOTED}
 _BEHIND_QUOTE = re.compile(rb"[\s,;:.)}\]<\\\"'`#|]|$")
 _NO_PHRASE = re.compile(rb"[\s+,;:)%.|=&?/~]|.*[\r\n]|.*\s$", re.S)
-_FLAG_ITEM = re.compile(
-    rb"(?P<name>--[\w-]{2,40})\\{0,7}[\"'],(?:\s|\\{1,7}[nrt]){0,40}(?P<quote>\\{0,7}[\"'])(?=[^\s,])"
-)
-_LINE_START = re.compile(rb"(?:^|[\n\r]|\\n)[ \t]*(?:export[ \t]+|set[ \t]+)?$")
 _MORE = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
 
 def _assigned(data: bytes) -> Iterator[Span]:
     """`NAME=value`, `"name": "value"`, `name: value`, at any depth of JSON escapes."""
-    for pattern in _ASSIGNED:
+    for pattern in kinds.ASSIGNED:
         done = 0
         for match in pattern.finditer(data):
             if match.end() < done:
@@ -288,15 +251,6 @@ def _judged(data: bytes, start: int, label: _Label) -> Iterator[Span]:
     ):
         kind = "password" if label.kind == "password" else "secret"
         yield Span(start, 2, _value_end(data, start, value), kind)
-
-
-def _flag_items(data: bytes) -> Iterator[Span]:
-    """`"--password", "value"`: the arguments of a command as a list."""
-    for opening in (b'"--', b"'--"):
-        for at in _places(data, opening):
-            if (item := _FLAG_ITEM.match(data, at + 1)) and (kind := kinds.name_kind(item["name"])):
-                label = _Label(kind, is_literal=True, quote=item["quote"], is_constant=True)
-                yield from _judged(data, item.end(), label)
 
 
 def _phrase(data: bytes, start: int, quote: bytes) -> bytes:
@@ -345,6 +299,12 @@ def _label(data: bytes, start: int) -> _Label:
         return _Label("")
     if is_apart and not quote and trimmed[-6:].lower().endswith((b"bearer", b"basic")):
         return _Label("", is_scheme=True)
+    if quote and trimmed.endswith((b",", b"\n", b"n")) and (item := kinds.NAME_OF_ITEM.search(bare)):
+        is_flag = item["name"].startswith(b"--")
+        kind = kinds.name_kind(item["name"])
+        if kind in kinds.CHOSEN and not is_flag:
+            return _Label("")
+        return _Label(kind, is_literal=is_flag, quote=quote, is_constant=is_flag)
     stem = trimmed.rstrip(b"=:>")
     name = _last_name(stem.rstrip(b" \t").rstrip(b"\"'`\\])*"))
     is_flag = is_apart and name.startswith(b"--")
@@ -352,19 +312,21 @@ def _label(data: bytes, start: int) -> _Label:
         return _Label("")
     is_tight = not is_apart and trimmed.endswith((b"=", b">"))
     before = stem[: len(stem) - len(name)]
+    # `pass` alone is also a band, a stage, a verdict: only a value that looks like a password is one
+    is_word_value = name.lower() != b"pass" and (bool(quote) or (is_tight and _is_constant(name, before)))
     return _Label(
         kinds.name_kind(name),
         is_literal=bool(quote) or is_tight or is_flag,
         quote=quote,
-        is_constant=bool(quote) or (is_tight and _is_constant(name, before)),
-        is_line=is_tight and trimmed.endswith(b"=") and bool(_LINE_START.search(before)),
+        is_constant=is_word_value,
+        is_line=is_tight and trimmed.endswith(b"=") and bool(kinds.LINE_START.search(before)),
         in_tag=trimmed.endswith(b">") and not trimmed.endswith(b"=>"),
     )
 
 
 def _is_constant(name: bytes, before: bytes) -> bool:
     """Right behind `NAME=`, `--name=`, `;name=` and `name=` in the first column no variable stands."""
-    is_first = not before or before.endswith((b"\n", b"\r", b"?", b"&", b";"))
+    is_first = not before or before.endswith((b"\n", b"\r", b"\\n", b"?", b"&", b";"))
     return is_first or name.isupper() or name.startswith(b"--")
 
 
@@ -384,29 +346,27 @@ _SAID = re.compile(
     rb"|[ \t]{1,4}(?P<verb>(?:is|was)[ \t:]{1,4}[\"'`]?)?)(?=\S)",
     re.I,
 )
-_LOGIN = re.compile(rb"\blogin[ \t]+\S{1,80}[ \t\r\n]+$")
-_CREDENTIALS_OF = re.compile(
-    rb"uthorization\\{0,7}[\"'`\]]{0,2}[ \t]{0,3}[:=,][ \t]{0,3}\\{0,7}[\"'`]?"
-    rb"(?P<scheme>(?:basic|bearer|token|negotiate|apikey|key)[ \t]+)?(?P<value>[\w+/=.~%-]{8,})",
-    re.I,
-)
 
 
 def _said_passwords(data: bytes) -> Iterator[Span]:
-    """`--password X`, `<password>X<`, `the password is X`, `login U password X`."""
+    """`--password X`, `"--password", "X"`, `<password>X<`, `the password is X`, `login U password X`."""
     done = 0
     for at in _places(data, b"assw"):
-        said = _SAID.match(data, at - 1) if at > done else None
-        if said is None:
+        if at <= done:
             continue
-        for span in _said(data, said, at - 1):
+        for span in _said(data, at - 1):
             done = span.end
             yield span
 
 
-def _said(data: bytes, said: re.Match[bytes], at: int) -> Iterator[Span]:
+def _said(data: bytes, at: int) -> Iterator[Span]:
+    said = _SAID.match(data, at)
+    if said is None:
+        if item := kinds.LIST_ITEM.match(data, at):
+            yield from _labelled(data, item.end())
+        return
     start = said.end()
-    if not said["verb"] and (said["sign"] or not _LOGIN.search(data[max(0, at - 120) : at])):
+    if not said["verb"] and (said["sign"] or not kinds.LOGIN.search(data[max(0, at - 120) : at])):
         yield from _labelled(data, start)
         return
     quote = _quote_at(data, start)
@@ -422,7 +382,7 @@ def _quote_at(data: bytes, start: int) -> bytes:
 
 def _authorized(data: bytes) -> Iterator[Span]:
     for at in _places(data, b"uthorization"):
-        found = _CREDENTIALS_OF.match(data, at)
+        found = kinds.CREDENTIALS_OF.match(data, at)
         value = found["value"].rstrip(b".") if found else b""
         if (
             found

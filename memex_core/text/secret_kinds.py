@@ -154,6 +154,53 @@ def name_kind(name: bytes) -> NameKind:
     return "auth" if last == b"auth" else ""
 
 
+_COARSE = r"[oswrekatiupOSWREKATIUP][rwesaltREWSALT][dtnyelshDTNYELSH]"
+_ENDING = r"(?i:word|sswd|rase|pass|cret|rets|oken|tial|ials|auth|[\w.-]key)"
+_OPEN = r"(?=[^\s\"'`<>,;(){}\[\]|&])"
+_BARE_WORD = r"[A-Za-z_]{0,15}(?:[\s.,;:()\[\]{}<>\"'`\\]|$)"
+_TO_VALUE = rf"(?:>?\*{{0,2}}[ \t]{{0,4}}(?:\\{{0,7}}[\"'`]{_OPEN}|\\{{0,7}}{_OPEN}(?!{_BARE_WORD})))"
+"""From a sign to a value that is in quotes or no bare word."""
+
+
+def _ends(gap: str, sign: str) -> str:
+    """Looks back over `gap` for the end of a credential's name."""
+    coarse, exact = f"(?<={_COARSE}{gap}{sign})", f"(?<={_ENDING}{gap}{sign})"
+    return f"{coarse}(?:{exact}|(?<=(?i:pwd){gap}{sign}))"
+
+
+def _behind_name(sign: str, suffixed: str = "", or_value: str = "") -> re.Pattern[bytes]:
+    """`sign` with the end of a credential's name before it, then the start of a value."""
+    quote, escaped = r"[\"'`\]]", r"\\[\"']"
+    after_quote = (
+        rf"(?:{_ends(quote, sign)}|(?<=\\.{sign})(?:{_ends(escaped, sign)}|{_ends('..' + escaped, sign)}))"
+    )
+    after_blank = f"(?:{_ends(' ', sign)}|{_ends(quote + ' ', sign)}|{_ends('..' + ' ', sign)})"
+    places = f"(?<=[A-Za-z]{sign}){_ends('', sign)}|(?<={quote}{sign}){after_quote}|(?<= {sign}){after_blank}"
+    in_brackets = rf"|(?<=\]{sign}){_ends('..', sign)}"
+    in_stars = rf"|(?<=\*{sign})(?:{_ends('..', sign)}|{_ends('.', sign)})"
+    before = f"{sign}(?:{places}{in_brackets}{in_stars}{suffixed})"
+    return re.compile(f"{before}(?:=?{_TO_VALUE}{or_value})".encode(), re.S)
+
+
+ASSIGNED = [
+    _behind_name("=", "|(?<=_PROD=)|(?<=_BASE=)|(?<=_TEST=)|(?<=_DEV=)", "|(?=[A-Za-z]{6})"),
+    _behind_name(":"),
+]
+"""What finds the start of a value behind `NAME=` and `name:`."""
+
+LIST_ITEM = re.compile(
+    rb"passw(?:or)?d[\w-]{0,30}\\{0,7}[\"'],(?:\s|\\{1,7}[nrt]){0,40}\\{0,7}[\"'](?=[^\s,])", re.I
+)
+NAME_OF_ITEM = re.compile(rb"[\"'](?P<name>[\w-]{3,60})\\{0,7}[\"'],(?:\s|\\{1,7}[nrt]){0,40}$")
+LINE_START = re.compile(rb"(?:^|[\n\r]|\\n)[ \t]*(?:export[ \t]+|set[ \t]+)?$")
+
+LOGIN = re.compile(rb"\blogin[ \t]+\S{1,80}[ \t\r\n]+$")
+CREDENTIALS_OF = re.compile(
+    rb"uthorization\\{0,7}[\"'`\]]{0,2}[ \t]{0,3}[:=,][ \t]{0,3}\\{0,7}[\"'`]?"
+    rb"(?P<scheme>(?:basic|bearer|token|negotiate|apikey|key)[ \t]+)?(?P<value>[\w+/=.~%-]{8,})",
+    re.I,
+)
+
 # ------------------------------------------------------------------------------------------------ values
 
 _PLACEHOLDER = re.compile(
@@ -209,7 +256,7 @@ _OF_LABELS = frozenset(
     b" redacted request response result route sample schema scram secret secrets security sensitive service"
     b" setting settings shared some string strings super system tag template test tests testing text textbox"
     b" token tokens true tuple undefined unknown unset unused url user username validate validation value"
-    b" values variable vault verify view widget write wachtwoord senha contrase contrasena clave haslo".split()
+    b" values variable vault verify view widget write wachtwoord senha contrase contrasena clave".split()
 )
 _OF_PROSE = _OF_LABELS | _OF_SENTENCES
 _JUDGED = 100

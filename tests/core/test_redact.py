@@ -276,6 +276,57 @@ def test_short_passwords_and_tokens_go(text: str) -> None:
     assert "[REDACTED:" in redact(text)
 
 
+CHOSEN = [
+    ('"password": "correct horse battery staple",', "correct horse battery staple"),
+    ("SECRET='Tr0ub4dor&3 with space'", "Tr0ub4dor&3 with space"),
+    ("DB_PASSWORD=hunterhunter\n", "hunterhunter"),
+    ("docker run -e DB_PASSWORD=swordfish image", "swordfish"),
+    ("password=swordfish\nuser=x", "swordfish"),
+    ("Server=h;Password=swordfish;Encrypt=true", "swordfish"),
+    ("mysql --password=swordfish db", "swordfish"),
+    ('PASSWORD="ab\\"cd12345"', 'ab\\"cd12345'),
+    ('"client_secret": "opensesame"', "opensesame"),
+    ("passphrase: 'correct-horse-battery-staple'", "correct-horse-battery-staple"),
+    ('["mysql", "--password", "Tr0ub4dor3"]', "Tr0ub4dor3"),
+    ('["mysql",\n  "--password",\n  "swordfish"]', "swordfish"),
+    ('["--db-password", "correct horse battery"]', "correct horse battery"),
+    ("**password**: `swordfish`", "swordfish"),
+    ("**password:** `swordfish`", "swordfish"),
+]
+
+
+@pytest.mark.parametrize("escapes", range(3))
+@pytest.mark.parametrize(("text", "secret"), CHOSEN)
+def test_words_and_phrases_under_a_name_of_passwords_go_at_any_depth_of_json(
+    text: str, secret: str, escapes: int
+) -> None:
+    for _ in range(escapes):
+        text, secret = json.dumps({"t": f"x\n{text}"}), json.dumps(secret)[1:-1]
+    cleaned = redact(text)
+    assert secret not in cleaned
+    assert re.sub(r"\[REDACTED:[a-z-]+\]", lambda _: secret, cleaned) == text
+
+
+MACHINE_MADE = [
+    "**api_key**: `{}`",
+    "**api_key:** `{}`",
+    '("X-Auth-Token", "{}")',
+    '["--api-key", "{}"]',
+    "https://{}@example.org/owner/repo.git",
+    "https://{}:x-oauth@example.org/owner/repo.git",
+]
+
+
+@pytest.mark.parametrize("escapes", range(3))
+@pytest.mark.parametrize("template", MACHINE_MADE)
+def test_a_random_value_goes_out_of_markdown_lists_and_urls(template: str, escapes: int) -> None:
+    value = "q7Zk2Lw9" + draw(random.Random(12), ALNUM, 23)
+    text = template.format(value)
+    for _ in range(escapes):
+        text = json.dumps([text])
+    assert value not in redact(text)
+
+
 def test_base64_with_its_signs_goes_whole() -> None:
     rng = random.Random(7)
     value = draw(rng, ALNUM, 10) + "+/" + draw(rng, ALNUM, 30) + "/+" + draw(rng, ALNUM, 42) + "=="
@@ -341,6 +392,24 @@ SURVIVES = [
     '"password": "string", "token": null',
     "password: required|min:8",
     'autocomplete="current-password"',
+    "connect(user=user, password=dbpass)",
+    "    password=conn_pass\n",
+    "PASSWORD=password",
+    "password=getpass()",
+    "password = input('Password: ')",
+    "password = 'Password'",
+    '"password": "Password", "secret": "Secret"',
+    '"password": "Enter your password"',
+    '"password": "must be at least 8 characters"',
+    '"password": "Passwort", "secret": "required"',
+    "CLIENT_SECRET = 'client_secret_post'",
+    "password: '{} and {}'",
+    '"password=" + value + " and " + other',
+    "{'btype': 1, 'pass': 'bandpass'}",
+    'PWD="/Users/ann/My Project"',
+    '["password", "username", "remember"]',
+    "https://service-account-prod-01@example.org/x",
+    "https://ann.miller1985@example.org/x",
     "the password is wrong",
     "password is required.",
     "private_key_path: /etc/ssl/private/server1.key",
@@ -452,7 +521,9 @@ PUMPS = [
     'token="', 'token=\\"', "\\", '"', "=", ":", "key=", "Authorization: ", "Bearer ", "sk-", "sk-ant-",
     "ghp_", "eyJ.", "eyJaaaaaa.", "AKIA", "SG.", "123:AA", "-----BEGIN PRIVATE KEY-----",
     "-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "a" * 64 + "\n", "a" * 20 + "1 ",
-    "key-" + "0" * 31,
+    "key-" + "0" * 31, 'password="a ', 'password=\\"a ', '"--password", "', "**password**: `a b",
+    "password=abcdef ",
+    'password="' + "\\" * 60, "https://a1b2c3d4e5f6g7h8i9@", '"--password",' + " " * 40,
     "PRIVATE KEY" + "a" * 20 + "\n", "é",
 ]  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from memex_core.errors import NotFound
 from memex_core.memex import Memex
-from memex_core.model.session import Header, Response, Session, Turn
+from memex_core.model.session import Header, Response, Session, Source, Turn
 
 NAMES = {"input_tokens": ["input"], "output_tokens": ["output"], "total_tokens": ["input", "output"]}
 
@@ -386,3 +387,109 @@ def test_a_node_that_stays_after_its_session_was_deleted_is_named(memex: Memex) 
     memex.remember(session("s1", HELLO, NOTED))
     memex.remember(session("s2", ("x", "user", "I prefer ruff over flake8."), ("y", "agent", "Yes.")))
     assert memex.delete_sessions(["s1"]) == [f"preferences/{preference(memex)}"]
+
+
+LATER = (("p", "user", "One more thing."), ("q", "agent", "Done."))
+LAST = (("s", "user", "And the changelog."), ("t", "agent", "Written."))
+
+
+def own_words(memex: Memex, name: str) -> list[str]:
+    return [turn.content for turn in memex.transcripts.turns(name)]
+
+
+def test_a_fork_stays_a_fork_when_both_go_on(memex: Memex) -> None:
+    """Both logs begin with the same record: that the parent was there first is decided when the two first
+    meet.
+    """
+    memex.remember(session("z-parent", HELLO, NOTED))
+    memex.remember(session("a-fork", HELLO, NOTED, MORE, FIXED))
+    memex.remember(session("z-parent", HELLO, NOTED, *LATER))
+    memex.remember(session("a-fork", HELLO, NOTED, MORE, FIXED, *LAST))
+    assert {s.session_id: s.total_tokens for s in memex.list_sessions()} == {"z-parent": 30, "a-fork": 30}
+    assert own_words(memex, "a-fork") == ["Now fix the build.", "Fixed.", "And the changelog.", "Written."]
+    assert "I prefer ruff" in page_text(memex, "z-parent")
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["z-parent#1"]
+
+
+def test_deleting_a_fork_takes_nothing_from_its_parent(memex: Memex) -> None:
+    memex.remember(session("parent", HELLO, NOTED))
+    memex.remember(session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"))
+    memex.delete_sessions(["fork"])
+    memex.remember(session("parent", HELLO, NOTED, *LATER))
+    assert [s.total_tokens for s in memex.list_sessions()] == [30]
+    assert own_words(memex, "parent")[0] == "I prefer ruff over flake8."
+
+
+def test_a_parent_first_captured_after_its_fork_was_deleted_is_whole(memex: Memex) -> None:
+    memex.remember(session("fork", HELLO, NOTED, MORE, FIXED, born="2026-09-15T10:30:00Z"))
+    memex.delete_sessions(["fork"])
+    memex.remember(session("parent", HELLO, NOTED))
+    assert own_words(memex, "parent") == ["I prefer ruff over flake8.", "Noted."]
+    assert memex.list_sessions()[0].total_tokens == 15
+
+
+def test_a_session_deleted_while_a_worker_reads_it_stays_deleted(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    growing = session("s1", HELLO, NOTED, MORE, FIXED)
+    turns = growing.turns
+
+    class Deleting:
+        def __iter__(self) -> Iterator[Turn]:
+            if memex.transcripts.sidecar("s1") is not None:
+                Memex(memex.root).delete_sessions(["s1"])
+            yield from turns
+
+    growing.turns = Deleting()
+    assert memex.remember(growing).outcome == "forgotten"
+    assert memex.list_sessions() == [] and memex.read("s1") is None
+
+
+def test_a_fork_without_counts_is_known_by_its_turns(memex: Memex) -> None:
+    for name, said, born in (
+        ("parent", (HELLO, NOTED), "2026-09-15T10:00:00Z"),
+        ("fork", (HELLO, NOTED, MORE, FIXED), "2026-09-15T10:30:00Z"),
+        ("forks-fork", (HELLO, NOTED, MORE, FIXED, *LATER), "2026-09-15T10:40:00Z"),
+    ):
+        silent = session(name, *said, born=born)
+        silent.responses = []
+        memex.remember(silent)
+    assert own_words(memex, "fork") == ["Now fix the build.", "Fixed."]
+    assert own_words(memex, "forks-fork") == ["One more thing.", "Done."]
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["parent#1"]
+
+
+def test_counts_of_a_part_that_the_harness_deleted_stay(memex: Memex) -> None:
+    whole = session("s1", HELLO, NOTED, MORE, FIXED)
+    whole.responses.append(Response("subagent", "model-b", "2026-09-15T10:00:05Z", 2, input=100, output=50))
+    whole.sources = [Source("/main", 1, 1, 1, ""), Source("/agent", 1, 1, 2, "")]
+    memex.remember(whole)
+    rest = session("s1", HELLO, NOTED, MORE, FIXED, *LATER)
+    rest.sources, rest.reader_version = [Source("/main", 2, 2, 1, "")], 2
+    memex.remember(rest)
+    assert memex.list_sessions()[0].total_tokens == 45 + 150
+
+
+def test_a_statement_that_only_the_deleted_session_made_is_gone_from_the_shared_node(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    reason = "I prefer ruff over flake8. The client Acme in Zurich insists on it."
+    memex.remember(session("s2", ("x", "user", reason), ("y", "agent", "Yes.")))
+    for gone, stays in (("s2", "s1"), ("s1", "s2")):
+        other = Memex(memex.root.parent / gone)
+        other.remember(session("s1", HELLO, NOTED))
+        other.remember(session("s2", ("x", "user", reason), ("y", "agent", "Yes.")))
+        other.delete_sessions([gone])
+        page = other.read(preference(other))
+        assert page is not None and page.sources == [f"{stays}#1"]
+        assert ("Zurich" in page.body) == (stays == "s2")
+
+
+def test_a_time_outside_the_calendar_costs_nothing(memex: Memex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    odd = session("s1", HELLO, NOTED)
+    odd.header.started_at = odd.responses[0].ts = "0001-01-01T00:00:00Z"
+    assert memex.remember(odd).outcome == "new"
+    monkeypatch.undo()
+    time.tzset()

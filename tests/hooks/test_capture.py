@@ -254,3 +254,56 @@ def test_a_slip_in_the_configuration_does_not_stop_the_capture(
     (root / "memex.toml").write_text("[recall] session_start = false\n", "utf-8")
     assert [result.outcome for result in drain(root, env, settle_s=0.0)] == ["new"]
     assert "defaults taken" in (root / "logs" / "memex.log").read_text("utf-8")
+
+
+def test_one_impossible_path_does_not_cost_the_other_envelopes(
+    root: Path, log: Path, env: dict[str, str]
+) -> None:
+    drop(root, "Stop", log)
+    drop(root, "Stop", log.with_name("x" * 300 + ".jsonl"), 1)
+    assert "new" in [result.outcome for result in drain(root, env, settle_s=0.0)]
+    assert Memex(root).read(SESSION) is not None
+
+
+@pytest.mark.parametrize("name", [f"{SESSION}.jsonl", "agent-a1.jsonl"])
+def test_a_fifo_among_the_logs_is_passed_over(root: Path, log: Path, env: dict[str, str], name: str) -> None:
+    fifo = log.parent.parent / "-other" / name
+    fifo.parent.mkdir()
+    os.mkfifo(fifo)
+    drop(root, "SessionStart", fifo)
+    assert "new" in [result.outcome for result in drain(root, env, settle_s=0.0)]
+
+
+def test_a_transcript_that_was_lost_is_captured_again(root: Path, log: Path, env: dict[str, str]) -> None:
+    sweep(Memex(root), CLAUDE, env)
+    path = root / "transcripts" / f"{SESSION}.jsonl"
+    before = path.read_bytes().partition(b"\n")[2]
+    path.unlink()
+    sweep(Memex(root), CLAUDE, env)
+    assert path.read_bytes().partition(b"\n")[2] == before
+
+
+def test_a_log_named_for_another_session_is_read_once(root: Path, log: Path, env: dict[str, str]) -> None:
+    log.rename(log.with_name("11111111-2222-4333-8444-555555555555.jsonl"))
+    assert [result.outcome for result in sweep(Memex(root), CLAUDE, env)] == ["new"]
+    assert [result.outcome for result in sweep(Memex(root), CLAUDE, env)] == ["current"]
+    Memex(root).delete_sessions([session.session_id for session in Memex(root).list_sessions()])
+    assert [result.outcome for result in sweep(Memex(root), CLAUDE, env)] == ["current"]
+    assert behind(Memex(root), CLAUDE, env) == ([], 1)
+
+
+def test_a_secret_in_names_and_paths_reaches_no_file_of_the_memory(
+    root: Path, log: Path, env: dict[str, str]
+) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" + "K1l2M3n4O5p6Q7r8"
+    text = log.read_text("utf-8").replace('"name": "Bash"', f'"name": "{secret}"')
+    text = text.replace("msg_sample_3", f"msg_{secret}").replace("claude-sonnet-4-5", f"model {secret}")
+    folder = log.parent.with_name(f"-home-{secret}")
+    folder.mkdir()
+    (folder / log.name).write_text(text.replace("/home/dev/demo-app", f"/home/{secret}/app"), "utf-8")
+    log.unlink()
+    assert [result.outcome for result in sweep(Memex(root), CLAUDE, env)] == ["new"]
+    for path in root.rglob("*"):
+        assert secret not in path.name
+        assert not path.is_file() or secret.encode() not in path.read_bytes(), path
+    assert [result.outcome for result in sweep(Memex(root), CLAUDE, env)] == ["current"]

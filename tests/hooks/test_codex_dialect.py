@@ -96,5 +96,5 @@ def test_no_text_is_no_reply() -> None:
 
 
 def test_the_harness_offers_every_member_of_the_contract() -> None:
-    assert (codex.NAME, codex.TITLE, codex.PROGRAM, codex.READER_VERSION) == ("codex", "Codex", "codex", 1)
+    assert (codex.NAME, codex.TITLE, codex.PROGRAM, codex.READER_VERSION) == ("codex", "Codex", "codex", 2)
     assert all(callable(getattr(codex, name)) for name in codex.__all__ if name.islower())

@@ -273,3 +273,71 @@ def test_an_unreadable_log_is_an_os_error_for_the_reader_and_nothing_for_the_fin
     with pytest.raises(FileNotFoundError):
         codex.read_session(log)
     assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".jsonl", "a\0b.jsonl", "\ud800.jsonl", "missing.jsonl"])
+@pytest.mark.parametrize(
+    "folder", ["", "sessions", "sessions/a\0b", "a\0b/sessions", "y" * 300 + "/sessions"]
+)
+def test_a_path_that_cannot_be_is_no_log(tmp_path: Path, folder: str, name: str) -> None:
+    for asked in (name, f"rollout-2026-11-21T10-00-00-{uuid7(START)}{name}"):
+        assert codex.log_file(tmp_path / folder / asked) is None
+
+
+def test_what_is_no_regular_file_is_no_log_and_is_never_opened(tmp_path: Path) -> None:
+    """Opening a pipe waits for a writer."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    paths = [folder / one_log(salt=salt).name for salt in range(1, 5)]
+    os.mkfifo(paths[0])
+    paths[1].mkdir()
+    paths[2].symlink_to("/dev/zero")
+    paths[3].symlink_to(paths[0])
+    assert [codex.log_file(path) for path in paths] == [None] * 4
+    assert codex.log_file(Path("/dev/zero")) is None
+    assert found(tmp_path) == []
+
+
+def test_a_pipe_in_place_of_the_session_index_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "session_index.jsonl")
+    assert read(one_log().write(tmp_path)).title == ""
+
+
+def test_a_home_that_cannot_be_holds_no_logs() -> None:
+    for home in ("/a\0b", "/" + "x" * 5000, "/\ud800", "~/\0"):
+        assert list(codex.find_logs({"CODEX_HOME": home, "HOME": "/nowhere"})) == []
+
+
+def test_a_working_directory_that_is_gone_stops_no_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert codex.log_file(Path("x.jsonl")) is None
+    assert list(codex.find_logs({"CODEX_HOME": "relative", "HOME": "/nowhere"})) == []
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"\n",
+        b"\xef\xbb\xbf",
+        b'{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{}}\n',
+        b'{"type":"session_meta","payload":{"id":"torn-thread-id","cwd":"/ho\n',
+        b'{"type":"session_meta","payload":{"id":"torn-thread-id","cwd":"/ho',
+        b'{"type":"session_meta","payload":{"id":"con.thread","cwd":"/"}}\n',
+        b'{"type":"session_meta","payload":{"id":"other-thread-id","cwd":"/"}}\n',
+    ],
+)
+@pytest.mark.parametrize("name", [one_log().name, one_log(salt=2).name, "copy.jsonl"])
+def test_the_id_that_is_looked_up_is_the_id_that_is_read(tmp_path: Path, head: bytes, name: str) -> None:
+    path = one_log().write(tmp_path, name=name)
+    path.write_bytes(head + path.read_bytes())
+    asked = codex.log_file(path)
+    assert asked is not None
+    session = codex.read_session(asked)
+    assert session is not None and asked.session_id == session.header.session_id
+    assert [log.session_id for log in found(tmp_path)] in ([asked.session_id], [])

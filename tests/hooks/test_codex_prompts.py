@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from codex_rollouts import START, Rollout, answers, prompts, read, said, tokens, tools, try_read, uuid7
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memex_hooks.harnesses.codex.prompts import own_words, shell_command
 
@@ -26,8 +28,12 @@ INJECTED = [
     "Warning: apply_patch was requested via exec_command",
     "Warning: Your account was flagged",
     "Another language model started to solve this problem and produced a summary of its thinking process.",
-    '<memex-memory id="1">I prefer tabs.</memex-memory>',
+    '<memex-memory nonce="a1">I prefer tabs.</memex-memory nonce="a1">',
+    '=== memex MEMORY ===\n[Search: "tabs"]\n---\n1. Tabs (preference)\n---\n=== END memex MEMORY ===',
 ]
+
+CLOSING = ['</memex-memory nonce="1">', '</memex-memory nonce="2">', "=== END memex MEMORY ==="]
+PIECES = [*CLOSING, '<memex-memory nonce="1">', '<memex-memory nonce="2">', "=== memex MEMORY ===", "word"]
 
 
 @pytest.mark.parametrize("words", INJECTED)
@@ -61,14 +67,59 @@ def test_of_an_ide_prompt_only_the_request_is_kept() -> None:
 
 
 def test_a_recall_of_ours_inside_a_prompt_is_left_out() -> None:
-    words = 'before <memex-memory n="1">I prefer tabs.</memex-memory n="1"> after'
+    words = 'before <memex-memory nonce="1">I prefer tabs.</memex-memory nonce="1"> after'
     assert own_words(words) == "before  after"
-    assert own_words("before <memex-memory>cut off") == "before"
+    pasted = "before\n  === memex MEMORY ===\r\n1. Tabs\n=== END memex MEMORY ===\r\nafter"
+    assert own_words(pasted).split() == ["before", "after"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Fix the parser of <memex-memory \u2026> tags. Always use lxml",
+        "before <memex-memory>cut off",
+        'a <memex-memory nonce="1"> b </memex-memory nonce="2"> c',
+        'a <memex-memory nonce="1"> b </memex-memory> c',
+        'a </memex-memory nonce="1"> b <memex-memory nonce="1"> c',
+        "What does <memex-memory> ... </memex-memory> mean?",
+        "=== memex MEMORY ===\nis the first line. Always use tabs",
+        "=== END memex MEMORY ===\nand\n=== memex MEMORY ===",
+        "The lines are === memex MEMORY === and\n=== END memex MEMORY ===",
+    ],
+)
+def test_what_is_no_complete_recall_of_ours_is_kept_as_typed(words: str) -> None:
+    assert own_words(words) == words
+
+
+def test_words_between_an_unclosed_recall_and_a_complete_one_are_kept() -> None:
+    block = '<memex-memory nonce="1">x</memex-memory nonce="1">'
+    assert own_words(f'<memex-memory nonce="1"> mine {block} too') == '<memex-memory nonce="1"> mine  too'
+    crossed = '<memex-memory nonce="1"><memex-memory nonce="2"></memex-memory nonce="1"> mine'
+    assert own_words(f'{crossed} </memex-memory nonce="2">') == 'mine </memex-memory nonce="2">'
+    around = f'<memex-memory nonce="2">{block} y</memex-memory nonce="2"> mine'
+    assert own_words(around) == "mine"
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+@settings(deadline=None, max_examples=200)
+def test_no_word_outside_of_complete_recalls_is_lost(pieces: list[str]) -> None:
+    """A closing mark takes words only back to an opening one of its own name."""
+    words = "\n".join(f"{piece}\nw{at}" for at, piece in enumerate(pieces))
+    kept = own_words(f"head\n{words}").split()
+    for at in range(len(pieces)):
+        opened = {p.replace("</", "<").replace(" END", "") for p in pieces[at + 1 :] if p in CLOSING}
+        if opened.isdisjoint(pieces[: at + 1]):
+            assert f"w{at}" in kept
+    assert "head" in kept
 
 
 def test_own_words_takes_linear_time_on_hostile_text() -> None:
     for piece in (
         "<memex-memory",
+        '<memex-memory nonce="1">',
+        '</memex-memory nonce="1">',
+        "=== memex MEMORY ===\n",
+        " \t" * 20,
         "<external_a></external_a>",
         "<skill> </skill>",
         "## My request for Codex:\n",

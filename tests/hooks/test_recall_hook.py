@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,29 @@ def test_a_broken_configuration_leaves_the_session_alone_and_a_line_in_the_log(m
     done = subprocess.run(command, input=payload, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
     assert "ConfigError" in (memex.root / "logs" / "memex.log").read_text("utf-8")
+
+
+def test_a_worker_that_writes_does_not_keep_a_session_waiting(memex: Memex) -> None:
+    memex.heal()
+    (memex.root / "docs" / "preferences").joinpath("mine.md").write_text("I like short answers.\n", "utf-8")
+    holding = f"""
+import sys
+from pathlib import Path
+from memex_core.files.lock import memory_lock
+with memory_lock(Path({str(memex.root)!r})):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"held\n"
+        started = time.monotonic()
+        text = context(start())
+        waited = time.monotonic() - started
+        other.communicate(b"")
+    assert "ruff over flake8" in text and waited < 2.0
+
+
+def test_two_hooks_that_ask_at_once_tell_a_session_once(memex: Memex) -> None:
+    assert start() != b"" and start() == b""

@@ -25,7 +25,7 @@ class Conversation:
     """One pass over the own records; what is said and done goes to `outbox`."""
 
     def __init__(self, identity: Identity, layer: Layer) -> None:
-        self.outbox = Outbox(silent=identity.kind == "internal")
+        self.outbox = Outbox(identity.thread_id, silent=identity.kind == "internal")
         self.tools = ToolCalls(self.outbox)
         self.task = ""
         """What the parent asked of a subagent."""
@@ -97,9 +97,7 @@ class Conversation:
         self.tools.new_turn()
         self._teller = ""
         self._model_said.clear()
-        if turn_id != self.outbox.turn_id or not turn_id:
-            self.outbox.turn_id = turn_id
-            self._said.clear()
+        self.outbox.turn_id = turn_id
 
     def _rolled_back(self, event: Fields, _stamp: str) -> None:
         self.tools.give_up()
@@ -196,7 +194,7 @@ class Conversation:
         if not words.strip():
             return
         # Not by the item's id: `codex migrate-rollouts` makes them up, and keeps the turn's.
-        key = f"{self.outbox.turn_id or stamp}|{role}|{words}"
+        key = f"{self.outbox.scope(stamp)}|{role}|{words}"
         mark, record = hash(key), hash((key, item_id))
         if item_id and record in self._seen:  # it was written twice
             return

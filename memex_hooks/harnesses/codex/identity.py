@@ -84,7 +84,9 @@ def _usable(name: str) -> str:
 
 
 def _stand_in(path: Path) -> str:
-    return "codex-" + blake2b(path.name.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    """A name for a log without any id: the same one when the log has been compressed."""
+    name = path.name.removesuffix(".zst")
+    return "codex-" + blake2b(name.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _from_meta(record: Fields) -> Identity:

@@ -43,7 +43,7 @@ def config_dir(env: Mapping[str, str]) -> Path:
     chosen = env.get("CODEX_HOME", "")
     if not chosen:
         return home / ".codex"
-    return (home / chosen[2:] if chosen.startswith("~/") else Path(chosen)).absolute()
+    return _absolute(home / chosen[2:] if chosen.startswith("~/") else Path(chosen))
 
 
 def with_config_dir(env: Mapping[str, str], config_dir: str) -> Mapping[str, str]:
@@ -66,8 +66,12 @@ def find_logs(env: Mapping[str, str]) -> list[LogFile]:
 
 
 def log_file(path: Path) -> LogFile | None:
-    """The log of the thread that `path` belongs to, also if `path` was archived or compressed since."""
-    path = path.absolute()
+    """The log of the thread that `path` belongs to, also if `path` was archived or compressed since.
+
+    None where there is no such regular file. Never raises, whatever `path` is. `session_id` is the id that
+    `read_session` finds, unless the session_meta has that key twice.
+    """
+    path = _absolute(path)
     own = _examine(path)
     thread_id = own.thread_id if own else name_hint(path)
     home = home_of(path)
@@ -98,7 +102,8 @@ def thread_name(home: Path | None, thread_id: str) -> str:
     """The newest name of the thread in session_index.jsonl, "" without one."""
     name = ""
     try:
-        for _, line in LogLines(home / "session_index.jsonl") if home else ():
+        index = home / "session_index.jsonl" if home else None
+        for _, line in LogLines(index) if index and index.is_file() else ():
             if line.get("id") == thread_id:
                 name = text(line, "thread_name") or name
     except OSError:
@@ -121,7 +126,7 @@ def rollout_id(path: Path) -> str:
 def _rollouts(home: Path, *marks: str) -> Iterator[Path]:
     """The rollout files under `home` whose name holds one of `marks`."""
     for top in (home / _SESSIONS, home / _ARCHIVED):
-        for folder, folders, names in os.walk(top):
+        for folder, folders, names in os.walk(top) if _can_be(top) else ():
             folders.sort()
             for name in sorted(names):
                 if ROLLOUT_NAME.fullmatch(name) and any(mark in name for mark in marks):
@@ -135,7 +140,7 @@ def _examine(path: Path) -> _File | None:
         if not stat.S_ISREG(status.st_mode):
             return None
         thread_id = _thread_id(path)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a path that no file can have
         return None
     named = ROLLOUT_NAME.fullmatch(path.name)
     archived = any(folder.name == _ARCHIVED for folder in path.parents)
@@ -143,10 +148,28 @@ def _examine(path: Path) -> _File | None:
     return _File(path, thread_id, rollout_id(path), named["time"] if named else "", rank, status)
 
 
+def _absolute(path: Path) -> Path:
+    """`path` itself where the working directory is gone."""
+    try:
+        return path.absolute()
+    except OSError:
+        return path
+
+
+def _can_be(path: Path) -> bool:
+    """False for a path that no file can have: with a NUL, or not to be encoded."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except ValueError:
+        return False
+
+
 def _thread_id(path: Path) -> str:
+    """What `identify` finds. Where head and name agree, it would find the same, however damaged the line."""
     with open(path, "rb") as file:
         found = _META_ID.match(file.read(_HEAD))
-    return found[1].decode("ascii") if found else identify(path).thread_id
+    thread_id = found[1].decode("ascii") if found else ""
+    return thread_id if thread_id and thread_id == name_hint(path) else identify(path).thread_id
 
 
 def _log_of(files: list[_File]) -> LogFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,8 +10,11 @@ from hashlib import blake2b
 
 from memex_core.model.session import Role, Turn
 from memex_core.text.clean import clean_text
-from memex_hooks.harnesses.codex.fields import utc
+from memex_hooks.harnesses.codex.fields import is_uuid, utc
 from memex_hooks.harnesses.codex.outputs import ToolText
+
+_EXACT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}")
+"""A time that two threads do not share: to the millisecond."""
 
 
 @dataclass(slots=True)
@@ -39,16 +43,29 @@ class Entry:
 class Outbox:
     """The entries of one pass. A `silent` one takes none: an internal thread has no turns."""
 
-    def __init__(self, *, silent: bool) -> None:
+    def __init__(self, thread_id: str, *, silent: bool) -> None:
         self.appended = 0
         self.before_turn = 0
         """Entries appended before the current turn of Codex (prompt to end) began."""
         self.turn_id = ""
         """Codex's id of that turn, "" in logs that name none."""
         self.retracted: set[int] = set()
+        self._thread_id = thread_id
         self._silent = silent
         self._queue: deque[Entry] = deque()
         self._user_turns: list[int] = []
+
+    def scope(self, stamp: str = "") -> str:
+        """What tells equal turns of two threads apart, the same in every copy of a thread.
+
+        A turn id that is no UUID is a number that begins again in every thread. `stamp`: the time of the
+        turn, where the copies agree on it.
+        """
+        if is_uuid(self.turn_id):
+            return self.turn_id
+        if not self.turn_id and _EXACT.match(stamp):
+            return stamp
+        return f"{self._thread_id}|{self.turn_id}"
 
     def append(self, entry: Entry) -> None:
         if self._silent:

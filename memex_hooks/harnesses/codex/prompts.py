@@ -35,8 +35,14 @@ _WHOLE = (
 
 _EXTERNAL = re.compile(r"<external_([A-Za-z0-9_.-]{1,100})>")
 _REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
-_RECALL_START = "<memex-memory"
-_RECALL_END = "</memex-memory"
+_RECALL_MARK = re.compile(
+    r'<(?P<close>/?)memex-memory (?P<name>nonce="[^"<>\n]{1,100}")>'
+    r"|^[ \t]*=== (?P<end>END )?memex MEMORY ===[ \t]*\r?$",
+    re.MULTILINE,
+)
+"""Where what our own recall prints begins or ends: the notes of a hook, or `memex recall --format
+context`.
+"""
 _CWD = re.compile(r"<cwd>([^<]{1,4096})</cwd>|^Current working directory: (.{1,4096})$", re.MULTILINE)
 _INK = re.compile(r"\S")
 
@@ -59,18 +65,28 @@ def own_words(words: str) -> str:
 
 
 def without_recall(words: str) -> str:
-    """`words` without the memory blocks that a recall of ours printed; an unclosed one reaches to the end."""
-    start = words.find(_RECALL_START)
-    if start < 0:
-        return words
-    kept: list[str] = []
-    at = 0
-    while start >= 0:
+    """`words` without the complete blocks that a recall of ours printed.
+
+    A block ends at the mark that closes its own name. What is not closed is no block: the user speaks of one.
+    """
+    opened: dict[str, int] = {}
+    blocks: list[tuple[int, int]] = []
+    for mark in _RECALL_MARK.finditer(words):
+        name = mark["name"] or ""
+        if not (mark["close"] or mark["end"]):
+            opened.pop(name, None)  # so that the names stay in the order of their places
+            opened[name] = mark.start()
+        elif name in opened:
+            start = opened[name]
+            while opened.popitem()[0] != name:
+                pass
+            while blocks and blocks[-1][0] > start:
+                blocks.pop()
+            blocks.append((start, mark.end()))
+    kept, at = [], 0
+    for start, end in blocks:
         kept.append(words[at:start])
-        end = words.find(_RECALL_END, start)
-        close = words.find(">", end) if end >= 0 else -1
-        at = close + 1 if close >= 0 else len(words)
-        start = words.find(_RECALL_START, at)
+        at = end
     return "".join(kept) + words[at:]
 
 

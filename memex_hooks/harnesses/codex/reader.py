@@ -19,7 +19,7 @@ from memex_hooks.harnesses.codex.own_part import OwnPart
 from memex_hooks.harnesses.codex.usage import USAGE_FIELDS, Usage
 from memex_hooks.log_lines import LogLines
 
-READER_VERSION = 1
+READER_VERSION = 2
 
 _TASK_LENGTH = 500
 """Characters of a subagent's task that its header keeps."""
@@ -85,7 +85,8 @@ class _Reading:
         self.sources: list[Source] = []
         self.ends: list[int] = []
         self.skipped: dict[str, int] = {}
-        self.last_said = ""
+        self.began = identity.born_at
+        self.ended = ""
         self._limits = ends
         self._gate = OwnPart(identity, _parent_log(identity, paths[0]))
         self._marks = [_Mark(*logs.reverted_at(path)) for path in paths[1:]]
@@ -115,7 +116,13 @@ class _Reading:
         self.usage.take(record, outbox.appended + (outbox.appended == outbox.before_turn))
         payload = record.get("payload")
         if isinstance(payload, dict) and payload.get("type") not in _NOT_TALK:
-            self.last_said = text(record, "timestamp") or self.last_said
+            self._note_time(utc(text(record, "timestamp")))
+
+    def _note_time(self, said_at: str) -> None:
+        """Lines need not be in the order of their times: a clock was set, or a file was put together."""
+        if said_at:
+            self.began = min(self.began or said_at, said_at)
+            self.ended = max(self.ended, said_at)
 
     def _close(self, lines: LogLines) -> None:
         self.ends.append(lines.end)
@@ -187,13 +194,12 @@ def _header(reading: _Reading) -> Header:
         "task": clean_text(conversation.task[:_TASK_LENGTH]) if identity.kind == "subagent" else "",
     }
     meta.update({key: value for key, value in found.items() if value and key not in meta})
-    ended_at = utc(reading.last_said)
-    start, end = moment(identity.born_at), moment(ended_at)
+    start, end = moment(reading.began), moment(reading.ended)
     return Header(
         harness="codex",
         session_id=identity.thread_id,
-        started_at=identity.born_at,
-        ended_at=ended_at,
+        started_at=reading.began,
+        ended_at=reading.ended,
         duration_s=round(max(0.0, (end - start).total_seconds()), 3) if start and end else 0.0,
         meta=meta,
     )

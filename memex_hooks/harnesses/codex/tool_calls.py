@@ -6,6 +6,7 @@ the order of the calls. An item or event that brings call and result together ne
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -44,6 +45,7 @@ class ToolCalls:
         self._scripts: dict[str, _Script] = {}
         self._made: set[int] = set()
         self._answered: set[int] = set()
+        self._keys: Counter[int] = Counter()
         self._searches: list[_Search] = []
         self._told = 0
 
@@ -113,7 +115,7 @@ class ToolCalls:
         if mark not in self._answered:
             self._answered.add(mark)
             self._told += 1
-            self._outbox.append(Entry("tool", stamp, f"{self._outbox.turn_id}|{call_id}", words))
+            self._outbox.append(Entry("tool", stamp, self._key(call_id), words))
 
     def give_up(self) -> None:
         """The calls that are open now will never be answered."""
@@ -141,9 +143,19 @@ class ToolCalls:
         if call_id in self._open:
             self._open.pop(call_id)[0].ready = True
         unanswered = partial(calls.call_text, call, None, False)
-        entry = Entry("tool", stamp, f"{self._outbox.turn_id}|{call_id}", unanswered, ready=False)
+        entry = Entry("tool", stamp, self._key(call_id), unanswered, ready=False)
         self._outbox.append(entry)
         self._open[call_id] = entry, call
+
+    def _key(self, call_id: str) -> str:
+        """The key of the next entry for `call_id`, numbered where its turn has used the id before.
+
+        Without a time: records of the call and of its item have different ones.
+        """
+        key = f"{self._outbox.scope()}|{call_id}"
+        self._keys[hash(key)] += 1
+        times = self._keys[hash(key)]
+        return key if times == 1 else f"{key}|{times}"
 
     def _answer(self, call_id: str, words_of: Callable[[Fields], ToolText]) -> bool:
         """Give an open call its result; False when there is no such call."""
