@@ -95,4 +95,4 @@ def test_the_harness_is_registered_under_its_name() -> None:
         "Claude Code",
         "claude",
     )
-    assert claude_code.READER_VERSION == 1
+    assert claude_code.READER_VERSION == 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from claude_code_logs import SESSION, Log, read
 
 from memex_hooks.harnesses import claude_code
+from memex_hooks.log_lines import LogLines
 
 OTHER = "5e551017-0000-4000-8000-000000000002"
 
@@ -223,3 +225,59 @@ def test_reading_a_log_that_has_gone_raises_oserror(tmp_path: Path) -> None:
 
     with pytest.raises(FileNotFoundError):
         claude_code.read_session(log)
+
+
+def test_pipes_in_the_place_of_logs_are_never_opened(env: Mapping[str, str], projects: Path) -> None:
+    main = spoken().write(projects / "-a")
+    folder = main.with_suffix("") / "subagents"
+    part = spoken().write(folder, "agent-1.jsonl")
+    pipes = [projects / "-a" / name for name in ("agent-x.jsonl", "x.jsonl", f"{OTHER}.jsonl")]
+    pipes += [folder / "agent-2.jsonl", folder / "agent-1.meta.json"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+
+    (log,) = claude_code.find_logs(env)
+    assert (log.path, log.parts) == (main, [part])
+    assert claude_code.read_session(log) is not None
+    assert [claude_code.log_file(pipe) for pipe in pipes[:3]] == [None, None, None]
+    with pytest.raises(OSError, match="not a regular file"):
+        list(LogLines(pipes[0]))
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 300 + ".jsonl", "a/" * 3000 + "x.jsonl", "a\x00.jsonl", "\ud800.jsonl", "agent-\x00.jsonl"]
+)
+def test_a_path_that_no_file_can_have_is_no_log(tmp_path: Path, name: str) -> None:
+    assert claude_code.log_file(tmp_path / name) is None
+    assert claude_code.log_file(tmp_path / "subagents" / name) is None
+    assert list(claude_code.find_logs({"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": name})) == []
+    with pytest.raises(OSError):
+        list(LogLines(tmp_path / name))
+
+
+@pytest.mark.parametrize("session_id", ["", "../x", "a b/c", 7, None, ["x"], "x" * 200])
+def test_an_unusable_session_id_leaves_the_choice_to_the_name(
+    env: Mapping[str, str], projects: Path, session_id: Any
+) -> None:
+    path = Log(session_id)
+    path.user("hi")
+    path.write(projects / "-a", f"{OTHER}.jsonl")
+
+    (log,) = claude_code.find_logs(env)
+    found = claude_code.read_session(log)
+    assert found is not None and (log.session_id, found.header.session_id) == (OTHER, OTHER)
+
+
+def test_a_log_is_found_under_the_id_that_reading_it_gives(env: Mapping[str, str], projects: Path) -> None:
+    spoken().write(projects / "-a", f"{OTHER}.jsonl")
+    resumed = Log("5e551017-0000-4000-8000-000000000003")
+    for _ in range(60):
+        resumed.user("copied")
+    resumed.session_id = "5e551017-0000-4000-8000-000000000004"
+    resumed.user("own words")
+    resumed.write(projects / "-a")
+
+    logs = list(claude_code.find_logs(env))
+    sessions = [claude_code.read_session(log) for log in logs]
+    assert {log.session_id for log in logs} == {SESSION, resumed.session_id}
+    assert [found.header.session_id for found in sessions if found] == [log.session_id for log in logs]

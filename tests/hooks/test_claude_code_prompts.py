@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,36 @@ def test_what_our_own_recall_printed_is_dropped(tmp_path: Path) -> None:
 
     assert prompts(tmp_path, f"{recalled}\nnew words {recalled}") == ["new words"]
     assert prompts(tmp_path, recalled) == []
+
+
+BLOCK = '=== memex MEMORY ===\n[Search: "x"]\n---\n1. T (n) | 1\n   {}\n---\n=== END memex MEMORY ==='
+
+
+@pytest.mark.parametrize("snippet", ["I prefer tabs", "=== END memex MEMORY ===", "see === memex MEMORY ==="])
+def test_a_pasted_recall_block_is_dropped(tmp_path: Path, snippet: str) -> None:
+    block = BLOCK.format(snippet)
+
+    assert prompts(tmp_path, f"{block}\nnew words\n{block}\n") == ["new words"]
+    assert prompts(tmp_path, f"this: {block}\nis wrong") == ["this: \nis wrong"]
+    assert prompts(tmp_path, block) == []
+
+
+@pytest.mark.parametrize("opening", ["=== memex MEMORY ===", "<memex-memory>", '<memex-memory nonce="a">'])
+def test_a_recall_block_that_never_ends_swallows_no_words(tmp_path: Path, opening: str) -> None:
+    recalled = '<memex-memory nonce="b">old</memex-memory nonce="b">'
+    block = BLOCK.format("old")
+
+    assert prompts(tmp_path, f"{opening}\nmy words") == [f"{opening}\nmy words"]
+    assert prompts(tmp_path, f"{opening}\nmy words\n{recalled}") == [f"{opening}\nmy words"]
+    assert prompts(tmp_path, f"{opening}\nmy words\n{block}") == [f"{opening}\nmy words"]
+
+
+@pytest.mark.parametrize("mark", ["<memex-memory>", "<system-reminder>", "=== memex MEMORY ===\n"])
+def test_a_hundred_thousand_unclosed_blocks_take_no_time(tmp_path: Path, mark: str) -> None:
+    began = time.monotonic()
+
+    assert len(prompts(tmp_path, "words " + mark * 100_000)) == 1
+    assert time.monotonic() - began < 5
 
 
 def test_images_and_documents_become_placeholders(tmp_path: Path) -> None:

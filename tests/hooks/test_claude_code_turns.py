@@ -377,18 +377,72 @@ def test_inline_sidechains_make_no_turns(tmp_path: Path) -> None:
     assert said(session(log, tmp_path)) == [("user", "go")]
 
 
-def test_turn_ids_stay_the_same_in_an_sdk_fork_that_renames_its_records(tmp_path: Path) -> None:
-    log = Log()
-    log.user("one")
-    log.assistant({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
-    fork = Log("5e551017-0000-4000-8000-000000000002", start=500)
+def _sdk_fork(log: Log, generation: int, **last: str) -> Log:
+    """As the SDK forks: every uuid anew, only the parent log's uuid kept, the last record's time anew."""
+    fork = Log(f"5e551017-0000-4000-8000-{generation:012d}")
     for record in log.records:
-        origin = {"sessionId": SESSION, "messageUuid": record["uuid"]}
-        fork.add(record["type"], message=record["message"], forkedFrom=origin)
+        origin = {"sessionId": log.session_id, "messageUuid": record["uuid"]}
+        renamed = f"{generation:08x}-bbbb-4bbb-8bbb-{len(fork.records):012x}"
+        copied = {**record, "uuid": renamed, "parentUuid": fork.parent}
+        fork.records.append({**copied, "sessionId": fork.session_id, "forkedFrom": origin})
+        fork.parent = renamed
+    fork.records[-1].update({"timestamp": f"2026-09-0{generation}T00:00:00.000000Z", **last})
+    return fork
+
+
+def _of_every_kind() -> Log:
+    log = Log()
+    log.user("one", promptId="p1")
+    log.assistant({"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "text", "text": "a"})
+    log.calls("toolu_1")
+    log.answers("toolu_1")
+    log.calls("call_0")
+    log.answers("call_0")
+    log.answers("toolu_lost")
+    log.user("<bash-input>ls</bash-input>", promptId="p1")
+    log.user("<bash-stdout>x</bash-stdout>", promptId="p1")
+    log.add("attachment", attachment={"type": "queued_command", "prompt": "queued", "commandMode": "prompt"})
+    log.user("without a prompt id")
+    log.says("of a gateway", id="chatcmpl-1")
+    log.says("without an id", id=None)
+    return log
+
+
+@pytest.mark.parametrize("end", ["prompt", "answer"])
+def test_turn_ids_stay_the_same_in_an_sdk_fork_of_a_fork(tmp_path: Path, end: str) -> None:
+    log = _of_every_kind()
+    if end == "prompt":
+        log.user("the last words", promptId="p2")
+    else:
+        log.says("the last words")
+    fork = _sdk_fork(log, 2)
 
     ids = [turn.id for turn in session(log, tmp_path).turns]
     assert [turn.id for turn in session(fork, tmp_path).turns] == ids
-    assert len(set(ids)) == 3 and all(len(name) == 12 and int(name, 16) >= 0 for name in ids)
+    assert [turn.id for turn in session(_sdk_fork(fork, 3), tmp_path).turns] == ids
+    assert len(set(ids)) == len(ids) == 13
+    assert all(len(name) == 12 and int(name, 16) >= 0 for name in ids)
+
+
+def test_equal_words_of_two_sessions_are_two_turns(tmp_path: Path) -> None:
+    one, other = Log(), Log("5e551017-0000-4000-8000-000000000002", start=500)
+    for log in (one, other):
+        log.user("yes")
+        log.says("ok", id="chatcmpl-1")
+        log.calls("call_0", id="chatcmpl-1")
+        log.answers("call_0")
+
+    ids = [turn.id for log in (one, other) for turn in session(log, tmp_path).turns]
+    assert len(set(ids)) == 6
+
+
+def test_equal_prompts_without_a_time_are_told_apart_by_their_records(tmp_path: Path) -> None:
+    one, other = Log(), Log("5e551017-0000-4000-8000-000000000002", start=500)
+    for log in (one, other):
+        log.user("yes", timestamp=None)
+
+    (a,), (b,) = session(one, tmp_path).turns, session(other, tmp_path).turns
+    assert a.id != b.id
 
 
 def test_records_without_uuid_get_ids_that_tell_repeats_apart(tmp_path: Path) -> None:

@@ -97,16 +97,21 @@ def test_ids_of_gateways_are_told_apart_by_their_request(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("missing", [None, "", 5, ["x"]])
-def test_a_response_without_an_id_is_known_by_its_request_or_record(tmp_path: Path, missing: Any) -> None:
+def test_a_response_without_an_id_is_known_by_its_request_or_what_it_says(
+    tmp_path: Path, missing: Any
+) -> None:
     log = Log()
     log.says("a", id=missing, requestId="r1")
     log.says("b", id=missing, requestId="r1")
-    record = log.says("c", id=missing)
+    log.says("c", id=missing)
     nameless = log.says("d", id=missing)
     del nameless["uuid"]
 
     ids = [response.id for response in session(log, tmp_path).responses]
-    assert ids[:2] == ["r1", record["uuid"]] and len(ids) == 3 and ids[2]
+    assert ids[0] == "r1" and len(set(ids)) == 3 and all(ids)
+    for record in log.records[:-1]:
+        record["uuid"] = f"renamed-{record['uuid']}"
+    assert [response.id for response in session(log, tmp_path / "fork").responses] == ids
 
 
 def test_errors_and_made_up_rows_are_not_counted(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from memex_core.text.clean import clean_text
+from memex_hooks.log_lines import open_regular
 
 SPILLED_BYTES = 1 << 20
 """As much of a result that was saved to a file is read."""
@@ -136,7 +137,7 @@ def _spilled(text: str, log: Path) -> str:
 
 
 def _head(path: Path) -> str:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         data = file.read(SPILLED_BYTES)
         rest = path.stat().st_size - len(data)
     text = data.decode("utf-8", "replace")

@@ -15,6 +15,7 @@ from typing import Any
 from memex_core.model.session import Role
 from memex_hooks.harnesses.claude_code import prompts
 from memex_hooks.harnesses.claude_code.content import block_text, block_type, blocks, first_text, plain
+from memex_hooks.harnesses.claude_code.identity import call_key, turn_key
 from memex_hooks.harnesses.claude_code.times import iso_utc
 
 COMMAND = "command"
@@ -34,14 +35,14 @@ _LATER_RESPONSES = 16
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A turn to be. `content`, `query` and `result` are as the log has them; `key` and `place`, the record's
-    uuid and the block's position, identify it in every copy of the log."""
+    """A turn to be. `content`, `query` and `result` are as the log has them. `key` and `name` identify it in
+    every copy of the log; what has no `name`, the id of a call, is told apart by what it says."""
 
     number: int
     role: Role
     ts: str
     key: str
-    place: int
+    name: str
     content: str
     query: Any = None
     result: Any = None
@@ -92,7 +93,7 @@ class Conversation:
         elif kind == "user":
             self._user(record, begun)
         elif kind == "attachment":
-            self._say(record, begun, "user", prompts.queued_words(record), 0)
+            self._say(record, begun, "user", prompts.queued_words(record))
         elif kind == "system":
             self._system(record, begun)
         return begun
@@ -119,22 +120,22 @@ class Conversation:
             return
         self._answer_typed(None)
         self._note_response(record, message)
-        for place, block in enumerate(blocks(message.get("content"))):
+        for block in blocks(message.get("content")):
             kind = block_type(block)
             if kind == "text":
                 text = block_text(block)
-                self._say(record, begun, "agent", "" if text.strip() == "(no content)" else text, place)
+                self._say(record, begun, "agent", "" if text.strip() == "(no content)" else text)
             elif kind in _CALLS:
-                self._call(record, begun, block, place)
+                self._call(record, begun, block)
             elif kind.endswith("tool_result"):
-                self._answer(record, begun, block, place)
+                self._answer(record, begun, block)
 
     def _user(self, record: dict[str, Any], begun: list[Draft]) -> None:
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        for place, block in enumerate(blocks(content)):
+        for block in blocks(content):
             if block_type(block) == "tool_result":
-                self._answer(record, begun, block, place)
+                self._answer(record, begun, block)
         text = first_text(content)
         if text.startswith(prompts.INTERRUPTED) or record.get("isCompactSummary"):
             self._give_up_calls()
@@ -144,7 +145,7 @@ class Conversation:
         if words:
             self._give_up_calls()
             self._answer_typed(None)
-            self._say(record, begun, "user", words, 0)
+            self._say(record, begun, "user", words)
         elif not record.get("sourceToolUseID"):
             self._typed_line(record, begun, text)
 
@@ -163,7 +164,7 @@ class Conversation:
             self._answer_typed(None)
             query = command or prompts.between(text, SHELL)
             name = COMMAND if command else SHELL
-            self._typed = self._begin(record, begun, Draft(0, "tool", "", "", 0, name, query, is_open=True))
+            self._typed = self._begin(record, begun, Draft(0, "tool", "", "", "", name, query, is_open=True))
             return
         for name, output in ((COMMAND, prompts.command_output(text)), (SHELL, prompts.shell_output(text))):
             if output is not None and self._typed and self._typed.content == name:
@@ -175,22 +176,22 @@ class Conversation:
             self._typed.is_open = False
             self._typed = None
 
-    def _say(self, record: dict[str, Any], begun: list[Draft], role: Role, text: str, place: int) -> None:
+    def _say(self, record: dict[str, Any], begun: list[Draft], role: Role, text: str) -> None:
         if text and not text.isspace() and (len(text) > _SHORT or plain(text).strip()):
-            self._begin(record, begun, Draft(0, role, "", "", place, text))
+            self._begin(record, begun, Draft(0, role, "", "", "", text))
 
-    def _call(self, record: dict[str, Any], begun: list[Draft], block: dict[str, Any], place: int) -> None:
+    def _call(self, record: dict[str, Any], begun: list[Draft], block: dict[str, Any]) -> None:
         name, call_id = block.get("name"), block.get("id")
         tool = name if isinstance(name, str) and name else UNKNOWN_TOOL
-        draft = Draft(0, "tool", "", "", place, tool, block.get("input"))
+        draft = Draft(0, "tool", "", "", "", tool, block.get("input"))
         if isinstance(call_id, str):
-            draft.is_open, draft.call_id = True, call_id
+            draft.is_open, draft.call_id, draft.name = True, call_id, call_id
             draft.response, draft.response_no = self._response, self._response_no
             self._calls.setdefault(call_id, []).append(draft)
             self._called.add(hash(call_id))
         self._begin(record, begun, draft)
 
-    def _answer(self, record: dict[str, Any], begun: list[Draft], block: dict[str, Any], place: int) -> None:
+    def _answer(self, record: dict[str, Any], begun: list[Draft], block: dict[str, Any]) -> None:
         call_id = block.get("tool_use_id")
         if not isinstance(call_id, str):
             return
@@ -204,13 +205,13 @@ class Conversation:
                 del self._calls[call_id]
         elif hash(call_id) not in self._called:
             self._called.add(hash(call_id))
-            self._begin(record, begun, Draft(0, "tool", "", "", place, UNKNOWN_TOOL, result=result))
+            self._begin(record, begun, Draft(0, "tool", "", "", call_id, UNKNOWN_TOOL, result=result))
 
     def _begin(self, record: dict[str, Any], begun: list[Draft], draft: Draft) -> Draft:
         self.count += 1
         draft.number = self.count
         draft.ts = iso_utc(record.get("timestamp"))
-        draft.key = original_uuid(record)
+        draft.key = call_key(record, draft.name) if draft.name else turn_key(record)
         self.has_words = self.has_words or draft.content != COMMAND or draft.role != "tool"
         self._queue.append(draft)
         begun.append(draft)
@@ -247,11 +248,3 @@ class Conversation:
         waiting = [other for other in self._calls.pop(draft.call_id, []) if other is not draft]
         if waiting:
             self._calls[draft.call_id] = waiting
-
-
-def original_uuid(record: dict[str, Any]) -> str:
-    """The uuid of a record in every copy of its log (§2: an SDK fork renames its copies); "" for none."""
-    fork = record.get("forkedFrom")
-    origin = fork.get("messageUuid") if isinstance(fork, dict) else None
-    uuid = origin if isinstance(origin, str) and origin else record.get("uuid")
-    return uuid if isinstance(uuid, str) else ""

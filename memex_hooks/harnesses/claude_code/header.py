@@ -8,7 +8,7 @@ from typing import Any
 
 from memex_core.model.session import Header
 from memex_core.text.clean import clean_text
-from memex_hooks.harnesses.claude_code.log import is_uuid
+from memex_hooks.harnesses.claude_code.log import agreed_id, own_id
 from memex_hooks.harnesses.claude_code.times import iso_utc, seconds
 
 NAME = "claude-code"
@@ -34,9 +34,9 @@ class Facts:
 
     def add(self, record: dict[str, Any]) -> None:
         kind = record.get("type")
-        session_id = _text(record.get("sessionId"))
+        session_id = own_id(record)
         ts = iso_utc(record.get("timestamp"))
-        if session_id and not record.get("isSidechain"):
+        if session_id:
             self._session_ids[session_id] = None
         if ts:
             self._note_birth(record, session_id, ts)
@@ -46,10 +46,7 @@ class Facts:
             self._note_line(kind, record)
 
     def session_id(self, log: Path) -> str:
-        """The id that the records agree on. Where they hold several, the file's name decides."""
-        if len(self._session_ids) == 1 or (self._session_ids and not is_uuid(log.stem)):
-            return next(iter(self._session_ids))
-        return log.stem
+        return agreed_id(self._session_ids, log)
 
     def born_at(self, log: Path) -> str:
         """When the log began: the first time in it, past what a fork or an old resume copied into it."""

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import orjson
+
+from memex_core import paths
+from memex_core.errors import Refused
 from memex_hooks.harness import LogFile
-from memex_hooks.log_lines import LogLines
+from memex_hooks.log_lines import LogLines, open_regular
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _CONVERSATION = ("user", "assistant", "system", "summary", "attachment", "progress")
 _HEAD_RECORDS = 50
+_HEAD_BUFFER = 1 << 14
+_TAIL_BYTES = 1 << 16
 
 
 def config_dir(env: Mapping[str, str]) -> Path:
@@ -32,7 +37,7 @@ def with_config_dir(env: Mapping[str, str], config_dir: str) -> Mapping[str, str
 
 def is_present(env: Mapping[str, str]) -> bool:
     """True when Claude Code has a configuration folder or its program is on the PATH."""
-    return config_dir(env).is_dir() or shutil.which("claude", path=env.get("PATH", "")) is not None
+    return os.path.isdir(config_dir(env)) or shutil.which("claude", path=env.get("PATH", "")) is not None
 
 
 def is_uuid(name: str) -> bool:
@@ -44,11 +49,11 @@ def find_logs(env: Mapping[str, str]) -> Iterable[LogFile]:
     seen: set[str] = set()
     logs: list[LogFile] = []
     for project in _entries(config_dir(env) / "projects"):
-        mains = [path for path in _entries(project) if path.suffix == ".jsonl" and is_uuid(path.stem)]
+        mains = [path for path in _entries(project) if _is_main(path)]
         flat = _flat_agents(project) if mains else {}
         for path in mains:
             real = os.path.realpath(path)
-            if real not in seen and (log := _log(path, path.stem, flat)):
+            if real not in seen and (log := _log(path, flat)):
                 seen.add(real)
                 logs.append(log)
     return sorted(logs, key=lambda log: (log.mtime_ns, log.path))
@@ -56,22 +61,38 @@ def find_logs(env: Mapping[str, str]) -> Iterable[LogFile]:
 
 def log_file(path: Path) -> LogFile | None:
     """The session's log that `path` is or belongs to; None where there is none, or no log of this harness."""
-    path = path.absolute()
-    main = _main_log(path)
-    if main is None or not main.is_file():
+    try:
+        main = _main_log(path.absolute())
+    except OSError:  # a relative path where the current folder has gone
         return None
-    session_id = main.stem if is_uuid(main.stem) else _session_id_within(main)
-    if session_id is None:
-        return None
-    return _log(main, session_id, _flat_agents(main.parent))
+    return _log(main, _flat_agents(main.parent)) if main and os.path.isfile(main) else None
 
 
-def _log(path: Path, session_id: str, flat: Mapping[str, list[Path]]) -> LogFile | None:
+def own_id(record: dict[str, Any]) -> str:
+    """The session id in a record of a main log, "" where it can be none: it becomes the name of files."""
+    session_id = record.get("sessionId")
+    if not isinstance(session_id, str) or record.get("isSidechain"):
+        return ""
+    try:
+        return paths.safe_id(session_id)
+    except Refused:
+        return ""
+
+
+def agreed_id(session_ids: Collection[str], log: Path) -> str:
+    """The id that the records of a log agree on. Where they hold several, the file's name decides."""
+    if session_ids and (len(session_ids) == 1 or not is_uuid(log.stem)):
+        return next(iter(session_ids))
+    return log.stem
+
+
+def _log(path: Path, flat: Mapping[str, list[Path]]) -> LogFile | None:
+    session_id = _named_id(path) if is_uuid(path.stem) else _session_id_within(path)
     try:
         status = path.stat()
     except OSError:
         return None
-    if not stat.S_ISREG(status.st_mode):
+    if session_id is None:
         return None
     parts = list(_parts(path)) + flat.get(session_id, [])
     return LogFile(path, session_id, status.st_size, status.st_mtime_ns, status.st_ino, parts)
@@ -82,7 +103,7 @@ def _main_log(path: Path) -> Path | None:
     for folder in path.parents:
         if folder.name == "subagents":
             main = folder.parent.parent / f"{folder.parent.name}.jsonl"
-            if main.is_file():
+            if os.path.isfile(main):
                 return main
     if path.name.startswith("agent-") and path.suffix == ".jsonl":
         session_id = _session_id_of_agent(path)
@@ -101,9 +122,9 @@ def _parts(main: Path) -> Iterator[Path]:
             continue
         seen.add(real)
         for path in _entries(folder):
-            if path.is_dir():
+            if os.path.isdir(path):
                 folders.append(path)
-            elif path.name.startswith("agent-") and path.suffix == ".jsonl":
+            elif _is_agents(path):
                 yield path
 
 
@@ -111,9 +132,17 @@ def _flat_agents(project: Path) -> dict[str, list[Path]]:
     """Session id -> the logs of its subagents, as versions 2.0 put them: beside the main logs."""
     found: dict[str, list[Path]] = {}
     for path in _entries(project):
-        if path.name.startswith("agent-") and path.suffix == ".jsonl":
+        if _is_agents(path):
             found.setdefault(_session_id_of_agent(path), []).append(path)
     return found
+
+
+def _is_main(path: Path) -> bool:
+    return path.suffix == ".jsonl" and is_uuid(path.stem) and os.path.isfile(path)
+
+
+def _is_agents(path: Path) -> bool:
+    return path.name.startswith("agent-") and path.suffix == ".jsonl" and os.path.isfile(path)
 
 
 def _session_id_of_agent(path: Path) -> str:
@@ -126,6 +155,34 @@ def _session_id_of_agent(path: Path) -> str:
     return ""
 
 
+def _named_id(path: Path) -> str:
+    """The id that reading all of a log named by a uuid will find, as far as its two ends tell."""
+    found: dict[str, None] = {}
+    try:
+        for record in _head(path):
+            if session_id := own_id(record):
+                found[session_id] = None
+            if path.stem in found:
+                return path.stem
+        if found:  # another session's: copied into this log by an old resume, whose own records are behind
+            found.update(dict.fromkeys(_ids_in_tail(path)))
+    except OSError:
+        pass
+    return agreed_id(found, path)
+
+
+def _ids_in_tail(path: Path) -> Iterator[str]:
+    with open_regular(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+        for line in file.read(_TAIL_BYTES).split(b"\n"):
+            try:
+                record = orjson.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and (session_id := own_id(record)):
+                yield session_id
+
+
 def _session_id_within(path: Path) -> str | None:
     """The session id that the records in a log of any name give, "" for none; None when they are not ours."""
     seen_any = False
@@ -134,8 +191,8 @@ def _session_id_within(path: Path) -> str | None:
         for record in _head(path):
             seen_any = True
             session_id = record.get("sessionId")
-            if isinstance(session_id, str) and session_id and not record.get("isSidechain"):
-                return session_id
+            if usable := own_id(record):
+                return usable
             is_ours = is_ours or isinstance(session_id, str) or record.get("type") in _CONVERSATION
     except OSError:
         return None
@@ -143,11 +200,11 @@ def _session_id_within(path: Path) -> str | None:
 
 
 def _head(path: Path) -> Iterator[dict[str, Any]]:
-    return (record for _, record in islice(LogLines(path), _HEAD_RECORDS))
+    return (record for _, record in islice(LogLines(path, buffer=_HEAD_BUFFER), _HEAD_RECORDS))
 
 
 def _entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
-    except OSError:
+    except (OSError, ValueError):
         return []

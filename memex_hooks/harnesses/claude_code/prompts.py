@@ -37,10 +37,14 @@ _INJECTED = (
 
 _IDE = re.compile(r"\s*<(ide_\w+)>.*?</\1>", re.DOTALL)
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-_RECALLED = re.compile(
-    r"<memex-memory\b([^>]*)>(?:.*?</memex-memory\1>|.*?</memex-memory\b[^>]*>)", re.DOTALL
+_FENCE = re.compile(r"<(?P<end>/?)memex-memory\b(?P<key>[^<>]{0,300})>")
+"""What a hook of ours printed: closed by the tag that repeats the attributes, else by a bare one."""
+_BLOCK = re.compile(
+    r"^(?P<key>[ \t>]*)=== (?P<end>END )?memex MEMORY ===[ \t\r]*$"
+    r"|=== memex MEMORY ===[ \t\r]*(?=\n\[Search: )",
+    re.MULTILINE,
 )
-"""What our own recall printed: closed by the tag that repeats its attributes, else by any closing tag."""
+"""What `memex recall` printed: closed by the line that is indented as the first one is."""
 
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&apos;", "'"), ("&amp;", "&"))
 
@@ -140,4 +144,31 @@ def _without_ide(text: str) -> str:
 
 
 def _without_recall(text: str) -> str:
-    return _RECALLED.sub("", _REMINDER.sub("", text)).strip()
+    closed = text.rfind("</system-reminder>") + len("</system-reminder>")  # behind it no search can succeed
+    text = _REMINDER.sub("", text[:closed]) + text[closed:]
+    for marks in (_FENCE, _BLOCK):
+        text = _without_blocks(text, marks)
+    return text.strip()
+
+
+def _without_blocks(text: str, marks: re.Pattern[str]) -> str:
+    """`text` without what stands between two `marks` of one key. A block that does not end takes nothing with
+    it, nor does it reach past the beginning of another one. One look at each mark, however many there are.
+    """
+    end_of: dict[int, int] = {}
+    nearest: dict[str, int] = {}
+    found = list(marks.finditer(text))
+    for mark in reversed(found):
+        key = mark["key"] or ""
+        if mark["end"]:
+            nearest[key] = mark.end()
+            continue
+        bare = nearest.pop("", 0)
+        if end := nearest.pop(key, 0) or bare:
+            end_of[mark.start()] = end
+    kept, at = [], 0
+    for mark in found:
+        if mark.start() >= at and mark.start() in end_of:
+            kept.append(text[at : mark.start()])
+            at = end_of[mark.start()]
+    return "".join([*kept, text[at:]])

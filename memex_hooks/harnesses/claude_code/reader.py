@@ -18,7 +18,7 @@ from memex_hooks.harnesses.claude_code.subagents import Spawns, agent_of
 from memex_hooks.harnesses.claude_code.usage import USAGE_FIELDS, Accountant, Place
 from memex_hooks.log_lines import LogLines
 
-READER_VERSION = 1
+READER_VERSION = 2
 
 
 def read_session(log: LogFile) -> Session | None:
@@ -42,7 +42,7 @@ class Turns:
 
     def __iter__(self) -> Iterator[Turn]:
         conversation = Conversation()
-        repeats: dict[bytes, int] = {}
+        repeats: dict[int, int] = {}
         for _, record in LogLines(self._log, limit=self._limit):
             if conversation.is_copy(record):
                 continue
@@ -147,7 +147,7 @@ class _Reading:
             self._skipped[reason] = self._skipped.get(reason, 0) + count
 
 
-def _turn(draft: Draft, log: Path, repeats: dict[bytes, int]) -> Turn:
+def _turn(draft: Draft, log: Path, repeats: dict[int, int]) -> Turn:
     turn = Turn(draft.role, plain(draft.content).strip(), draft.ts, draft.number)
     if draft.role == "tool":
         turn.tool_name = turn.content
@@ -157,12 +157,13 @@ def _turn(draft: Draft, log: Path, repeats: dict[bytes, int]) -> Turn:
     return turn
 
 
-def _turn_id(draft: Draft, turn: Turn, repeats: dict[bytes, int]) -> str:
-    """12 hex digits, the same in every copy of the log. A record without a uuid is known by what it says and
-    when, and `repeats` tells equal ones apart."""
-    if draft.key:
-        return blake2b(f"{draft.key}#{draft.place}".encode(), digest_size=6).hexdigest()
-    said = "\x00".join((turn.ts, turn.role, turn.content, turn.query or "", turn.result or ""))
-    known = blake2b(said.encode(), digest_size=8).digest()
+def _turn_id(draft: Draft, turn: Turn, repeats: dict[int, int]) -> str:
+    """12 hex digits, the same in every copy of the log; `repeats` tells equal ones of one log apart.
+
+    A result is no part of it: a copy may have been cut before the result came.
+    """
+    name = draft.name or "\x00".join((turn.role, turn.content, turn.query or ""))
+    identity = f"{draft.key}\x00{name}".encode("utf-8", "replace")
+    known = int.from_bytes(blake2b(identity, digest_size=8).digest(), "big")
     repeats[known] = repeats.get(known, 0) + 1
-    return blake2b(known + str(repeats[known]).encode(), digest_size=6).hexdigest()
+    return blake2b(f"{known}#{repeats[known]}".encode(), digest_size=6).hexdigest()

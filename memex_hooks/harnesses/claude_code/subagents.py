@@ -12,6 +12,7 @@ import orjson
 from memex_hooks.harnesses.claude_code.content import block_type, blocks, first_text
 from memex_hooks.harnesses.claude_code.conversation import Draft
 from memex_hooks.harnesses.claude_code.times import iso_utc, seconds
+from memex_hooks.log_lines import open_regular
 
 _AGENT_TOOLS = ("Agent", "Task")
 _META_BYTES = 1 << 20
@@ -83,7 +84,7 @@ class Spawns:
     def note_meta(self, agent: str, log: Path) -> None:
         """What stands beside a subagent's log: `agent-x.meta.json`."""
         try:
-            with open(log.with_name(f"{log.stem}.meta.json"), "rb") as file:
+            with open_regular(log.with_name(f"{log.stem}.meta.json")) as file:
                 meta = orjson.loads(file.read(_META_BYTES))
         except (OSError, ValueError):
             return

@@ -12,7 +12,7 @@ from typing import Any
 
 from memex_core.model.session import Response
 from memex_core.text.clean import clean_text
-from memex_hooks.harnesses.claude_code.conversation import original_uuid
+from memex_hooks.harnesses.claude_code.identity import response_id
 from memex_hooks.harnesses.claude_code.times import iso_utc
 
 USAGE_FIELDS = {
@@ -70,28 +70,28 @@ class Accountant:
             return
         if message.get("model") == "<synthetic>" or record.get("isApiErrorMessage"):
             return
-        self._count(_response_id(record, message) or fallback_id, record, message, usage, place)
+        self._count(response_id(record) or fallback_id, record, message, usage, place)
 
     def responses(self, turn_of: Callable[[Place], int]) -> Iterator[Response]:
         """What was asked of models, in order of appearance; `turn_of` says which turn a place belongs to."""
-        for response_id, entry in self._entries.items():
+        for name, entry in self._entries.items():
             turn = turn_of(entry.place)
-            yield _response(response_id, entry, entry.model, turn, entry.counts, requests=1)
+            yield _response(name, entry, entry.model, turn, entry.counts, requests=1)
             for n, (model, counts) in enumerate(entry.apart, start=1):
-                yield _response(f"{response_id}#{n}", entry, model, turn, counts, requests=0)
+                yield _response(f"{name}#{n}", entry, model, turn, counts, requests=0)
 
     def _count(
         self,
-        response_id: str,
+        name: str,
         record: dict[str, Any],
         message: dict[str, Any],
         usage: dict[str, Any],
         place: Place,
     ) -> None:
-        entry = self._entries.get(response_id)
+        entry = self._entries.get(name)
         is_new = entry is None
         if entry is None:
-            entry = self._entries[response_id] = _Entry("", place)
+            entry = self._entries[name] = _Entry("", place)
         entry.ts = entry.ts or iso_utc(record.get("timestamp"))
         entry.place.produced = entry.place.produced or place.produced
         entry.final = entry.final or message.get("stop_reason") is not None
@@ -111,16 +111,6 @@ def _relayed(record: dict[str, Any]) -> dict[str, Any]:
     data = record.get("data")
     relayed = data.get("message") if isinstance(data, dict) else None
     return relayed if isinstance(relayed, dict) else {}
-
-
-def _response_id(record: dict[str, Any], message: dict[str, Any]) -> str:
-    """What names a response in every log that holds a copy of it. A gateway may use its ids again."""
-    message_id, request_id = _name(message.get("id")), _name(record.get("requestId"))
-    if message_id.startswith("msg_"):
-        return message_id
-    if message_id:
-        return f"{message_id}/{request_id}" if request_id else message_id
-    return request_id or original_uuid(record)
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
