@@ -51,6 +51,8 @@ class SessionPages:
             inputs = NodeExtractor(tool_results=self.config.extract.tool_results).extract(turns)
         for _ in turns:  # the digest wants every turn, whatever the extractor took
             pass
+        if sidecar.inherited_turns and digest.first_ts:
+            sidecar.started_at = digest.first_ts  # a fork begins where its own part begins
         if sidecar.kind != "internal" and sidecar.turn_count > len(left_out):
             self._write_episode(sidecar, previous, digest)
         elif previous is not None:

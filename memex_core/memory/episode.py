@@ -44,10 +44,12 @@ class Digest:
 
     exchanges: list[Exchange] = field(default_factory=list)
     opening: str = ""
+    first_ts: str = ""
     files: dict[str, None] = field(default_factory=dict)
     commands: dict[str, None] = field(default_factory=dict)
 
     def add(self, turn: Turn) -> None:
+        self.first_ts = self.first_ts or turn.ts
         if turn.role == "user":
             self.exchanges.append(Exchange(turn.turn, _cut(turn.content, PROMPT_CHARS)))
         elif turn.role == "agent":

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from small_memory import SmallMemory, age
 
 from memex_core.files.lock import memory_lock
 from memex_core.index import sync as sync_module
-from memex_core.index.connection import reading, writing
+from memex_core.index.connection import patience, reading, writing
 from memex_core.index.sync import scan_recall
 
 
@@ -223,12 +224,19 @@ def test_force_builds_anew(memory: SmallMemory) -> None:
     assert memory.db.stat().st_ino != before
 
 
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """Nothing waits longer than 0.1 s for another process."""
+    token = patience.set(0.1)
+    yield
+    patience.reset(token)
+
+
 def test_a_locked_index_is_not_waited_for_long_and_answered_from_the_files(
-    memory: SmallMemory, monkeypatch: pytest.MonkeyPatch
+    memory: SmallMemory, impatient: None
 ) -> None:
     memory.write("a", "ruff")
     memory.sync()
-    monkeypatch.setattr("memex_core.index.connection.BUSY_TIMEOUT_S", 0.1)
     holder = sqlite3.connect(memory.db)
     holder.execute("BEGIN EXCLUSIVE")
     memory.page("entities/b.md", "ruff")
@@ -241,14 +249,11 @@ def test_a_locked_index_is_not_waited_for_long_and_answered_from_the_files(
     assert memory.index.get_all_slugs() == ["a", "b"]
 
 
-def test_a_held_memory_lock_is_answered_from_the_files(
-    memory: SmallMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_held_memory_lock_is_answered_from_the_files(memory: SmallMemory, impatient: None) -> None:
     import threading
 
     memory.write("a", "ruff")
     memory.sync()
-    monkeypatch.setattr(sync_module, "LOCK_TIMEOUT_S", 0.1)
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:

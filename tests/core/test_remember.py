@@ -350,6 +350,8 @@ def test_three_generations_end_alike_whatever_the_order_of_capture(
     for name in (*order, *order):
         memex.remember(FAMILY[name]())
     assert {s.session_id: s.total_tokens for s in memex.list_sessions()} == dict.fromkeys(FAMILY, 15)
+    started = {s.session_id: s.started_at[11:19] for s in memex.list_sessions()}
+    assert started == {"parent": "10:00:00", "fork": "10:00:03", "forks-fork": "10:00:05"}
     own = {"parent": "I prefer ruff", "fork": "Now fix the build", "forks-fork": "CI needs Node 20"}
     for name in FAMILY:
         text = page_text(memex, name).partition("## Turn")[2]
