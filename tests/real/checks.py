@@ -11,6 +11,8 @@ from loopback_model import BEFORE_TOOL, TOOL_COMMAND, TOOL_OUTPUT
 
 PREFERENCE = "I prefer ruff over flake8."
 PREFERENCE_TITLE = "User preference: ruff over flake8"
+TOLD = f'"{PREFERENCE}" (preference, '
+"""How the next session is told of it."""
 QUESTION = "What is left to do?"
 FENCE = "memex-memory"
 NODE_TYPES = ("entity", "preference", "procedure", "summary")
@@ -102,7 +104,7 @@ def assert_next_session_is_told(driver: Driver, project: Path) -> str:
     first = driver.house.asked_since(mark, QUESTION).conversation
     assert first.count(f"<{FENCE} ") == 1, first[-3000:]
     block = first.partition(f"<{FENCE} ")[2].partition(f"</{FENCE} ")[0]
-    assert PREFERENCE_TITLE in block
+    assert TOLD in block
     assert len(block) <= 1_500
     assert driver.house.kept(session_id).said[0] == ("user", QUESTION)
     assert_block_was_not_mined(driver, session_id, before)
@@ -112,7 +114,7 @@ def assert_next_session_is_told(driver: Driver, project: Path) -> str:
 def assert_block_was_not_mined(driver: Driver, session_id: str, before: list[dict[str, Any]]) -> None:
     kept = driver.house.kept(session_id)
     texts = [str(value) for turn in kept.turns for value in turn.values()]
-    assert not [text for text in texts if FENCE in text or PREFERENCE_TITLE in text]
+    assert not [text for text in texts if FENCE in text or TOLD in text]
     assert nodes(driver.house) == before
 
 

@@ -8,7 +8,7 @@ import pytest
 from checks import (
     FENCE,
     PREFERENCE,
-    PREFERENCE_TITLE,
+    TOLD,
     assert_kept,
     assert_next_session_is_told,
     assert_remembered,
@@ -60,7 +60,7 @@ def test_clear_ends_one_session_and_begins_another_that_is_told_of_it(
     assert [(turn["role"], turn["content"]) for turn in turns] == said
     assert turns[0]["query"] == "/clear"
     assert_tokens(installed, house.kept(second), responses=1)
-    assert PREFERENCE_TITLE in house.asked_since(mark, SECOND).conversation
+    assert TOLD in house.asked_since(mark, SECOND).conversation
     assert FENCE not in str(house.kept(second).turns)
     assert_next_session_is_told(installed, project)
 
