@@ -163,13 +163,13 @@ def _affordable(db: sqlite3.Connection, stems: Iterable[tuple[str, bool]]) -> li
 def _matches(db: sqlite3.Connection, stem: str, prefix: bool) -> list[tuple[int, float, int]]:
     """(page, weighted frequency, length) of every page that holds the stem."""
     weights = " ".join(f"WHEN '{column}' THEN {weight}" for column, weight in _FIELD_WEIGHTS.items())
-    condition = "term >= ?1 AND term < ?1 || char(1114111)" if prefix else "term = ?1"
+    condition = "term >= :stem AND term < :stem || char(1114111)" if prefix else "term = :stem"
     rows = db.execute(
         f"""SELECT doc, frequency, length FROM (
               SELECT doc, sum(CASE col {weights} ELSE 1.0 END) AS frequency
               FROM wiki_terms WHERE {condition} GROUP BY doc
             ) JOIN page_lengths ON page_id = doc""",
-        (stem,),
+        {"stem": stem},
     )
     rows.row_factory = None
     return rows.fetchall()

@@ -48,9 +48,9 @@ def hidden_pages(db: sqlite3.Connection, now: float) -> set[int]:
     """The ids of the pages that do not hold at `now` (seconds): expired, not valid any more, or not yet."""
     rows = db.execute(
         """SELECT page_id FROM wiki_index
-           WHERE (expires_s IS NOT NULL OR valid_from_s IS NOT NULL) AND (expires_s <= ?1 OR valid_from_s >
-           ?1)""",
-        (now,),
+           WHERE (expires_s IS NOT NULL OR valid_from_s IS NOT NULL)
+             AND (expires_s <= :now OR valid_from_s > :now)""",
+        {"now": now},
     )
     return {row[0] for row in rows}
 

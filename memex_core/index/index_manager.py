@@ -220,9 +220,9 @@ def find_path(db: sqlite3.Connection, slug: str, node_type: str | None = None) -
         ("title_key", name_key(name)),
     ):
         row = db.execute(
-            f"""SELECT path FROM wiki_index WHERE {column} = ?1 AND (?2 IS NULL OR node_type = ?2)
+            f"""SELECT path FROM wiki_index WHERE {column} = :value AND (:kind IS NULL OR node_type = :kind)
                 ORDER BY {BY_TYPE}""",
-            (value, kind),
+            {"value": value, "kind": kind},
         ).fetchone()
         if row is not None:
             return str(row[0])

@@ -116,9 +116,9 @@ def resolve(db: sqlite3.Connection, key: str, source_type: str) -> LinkedPage | 
     for column in ("slug_key", "title_key"):
         row = db.execute(
             f"""SELECT path, node_type, slug, title FROM wiki_index
-                WHERE {column} = ?1 AND (?2 = '' OR node_type = ?2)
-                ORDER BY node_type <> ?3, {BY_TYPE} LIMIT 1""",
-            (name, kind, source_type),
+                WHERE {column} = :name AND (:kind = '' OR node_type = :kind)
+                ORDER BY node_type <> :source, {BY_TYPE} LIMIT 1""",
+            {"name": name, "kind": kind, "source": source_type},
         ).fetchone()
         if row is not None:
             return LinkedPage(*row)

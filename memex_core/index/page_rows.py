@@ -76,11 +76,11 @@ def count_access(db: sqlite3.Connection, paths: Iterable[str]) -> None:
     db.executemany(
         """UPDATE wiki_index SET
              access_count = own_access_count
-               + ifnull((SELECT count FROM recall_counts r WHERE r.path = ?1), 0),
+               + ifnull((SELECT count FROM recall_counts r WHERE r.path = :path), 0),
              last_access = nullif(max(ifnull(own_last_access, ''),
-               ifnull((SELECT last_access FROM recall_counts r WHERE r.path = ?1), '')), '')
-           WHERE path = ?1""",
-        [(path,) for path in paths],
+               ifnull((SELECT last_access FROM recall_counts r WHERE r.path = :path), '')), '')
+           WHERE path = :path""",
+        [{"path": path} for path in paths],
     )
 
 

@@ -17,9 +17,9 @@ _OPEN, _CLOSE = "\x02", "\x03"  # never in indexed text: the cleaner drops them
 def snippet_of(db: sqlite3.Connection, page: int, terms: list[str]) -> tuple[str, Literal["body", "title"]]:
     """`(snippet, source)`: about 32 words around the best place in the body, else the title."""
     row = db.execute(
-        f"""SELECT snippet(wiki_fts, 2, ?1, ?2, '…', {WORDS}), highlight(wiki_fts, 1, ?1, ?2)
-            FROM wiki_fts WHERE wiki_fts MATCH ?3 AND rowid = ?4""",
-        (_OPEN, _CLOSE, quoted(terms), page),
+        f"""SELECT snippet(wiki_fts, 2, :open, :close, '…', {WORDS}), highlight(wiki_fts, 1, :open, :close)
+            FROM wiki_fts WHERE wiki_fts MATCH :terms AND rowid = :page""",
+        {"open": _OPEN, "close": _CLOSE, "terms": quoted(terms), "page": page},
     ).fetchone()
     body, title = row or ("", "")
     if _OPEN in body:
