@@ -220,6 +220,12 @@ class Memex:
             log_operation(self.root, "delete-session", session_id, "done")
         return sorted(name for name in kept if self.store.exists(name.partition("/")[2]))
 
+    def finish_deletions(self) -> None:
+        """Delete what a deletion that was cut off half way left of its sessions."""
+        left = self.forgotten().sessions.keys() & set(self.transcripts.session_ids())
+        if left:
+            self.delete_sessions(sorted(left))
+
     def sidecars(self) -> Iterator[Sidecar]:
         """The sidecar of every captured session that has a readable one."""
         yield from self.transcripts.sidecars()

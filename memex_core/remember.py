@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from memex_core import paths
@@ -62,8 +62,9 @@ class Remembering:
         session_id = paths.safe_id(session.header.session_id)
         fresh = self._describe(session)
         earlier = self.transcripts.sidecar(session_id)
-        if earlier is not None and "forked_from" in earlier.metadata:  # decided when the two first met
+        if earlier is not None and "forked_from" in earlier.metadata:
             fresh.metadata.setdefault("forked_from", earlier.metadata["forked_from"])
+        fresh.seniority = (earlier.seniority if earlier else "") or datetime.now(UTC).isoformat()
         reader_turns = [response.turn for response in fresh.responses]
         retracted = list(fresh.retracted_turns)
         leave_out = self._turns_of_others(fresh, [])
@@ -279,7 +280,8 @@ def _keep_history(fresh: Sidecar, previous: Sidecar, *, merged: bool) -> None:
     if merged:
         fresh.retracted_turns = sorted({*fresh.retracted_turns, *previous.retracted_turns})
     here = {source.path for source in fresh.sources}
-    lost = any(source.path not in here for source in previous.sources)
+    names = {Path(path).name for path in here}
+    lost = any(Path(source.path).name not in names for source in previous.sources)
     if merged or lost or previous.reader_version == fresh.reader_version:
         _keep_responses(fresh, previous)
     fresh.sources += [source for source in previous.sources if source.path not in here]
@@ -307,7 +309,6 @@ def _own_part(sidecar: Sidecar) -> ForgottenSession:
         sidecar.session_id,
         sidecar.born_at,
         str(sidecar.metadata.get("forked_from", "")),
-        {source.path for source in sidecar.sources},
         own_turns,
         responses - sidecar.counted_elsewhere.keys(),
     )

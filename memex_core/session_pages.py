@@ -8,7 +8,6 @@ out to be another session's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from memex_core import paths
@@ -18,14 +17,21 @@ from memex_core.files.operation_log import log_operation
 from memex_core.memory.accounting import local_day
 from memex_core.memory.episode import Digest, episode_body, episode_title
 from memex_core.memory.extractor import NodeExtractor
-from memex_core.memory.node_page import source_line, with_source, with_statements, without_session
+from memex_core.memory.node_page import (
+    source_line,
+    with_source,
+    with_statements,
+    without_session,
+    without_words,
+)
 from memex_core.model.node import WikiNode, WriteInput
 from memex_core.model.session import Turn
 from memex_core.model.sidecar import KeptNode, Sidecar
-from memex_core.store.journal import Forgotten, Journal
+from memex_core.store.journal import Forgotten, Journal, title_digest
 from memex_core.store.transcripts import TranscriptHook
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.generated import merge_generated, part_digest
+from memex_core.text.slug import title_key
 
 
 class SessionPages:
@@ -57,48 +63,62 @@ class SessionPages:
             self._write_episode(sidecar, previous, digest)
         elif previous is not None:
             self._remove(sidecar.session_id, "episode", "its turns belong to an earlier session")
-        self._write_nodes(sidecar, previous, inputs, forgotten)
+        if self.config.extract.enabled:
+            self._write_nodes(sidecar, previous, inputs, forgotten)
+        elif previous is not None:
+            sidecar.nodes = list(previous.nodes)
 
     def forget(self, sidecar: Sidecar) -> list[str]:
         """Delete the episode and the session's part in every node that it gave, titles in the records
         included.
 
-        A node that other sessions gave too is told anew from their words; one that a person edited loses
-        its line. Gives the nodes that stay.
+        Each page is changed by itself and only while it names the session, so that a deletion cut off half
+        way is finished by the next one. Gives the nodes that stay.
         """
-        names = {node.path for node in sidecar.nodes}
-        told_by: set[str] = set()
-        for name in names:
-            told_by |= self._forget_node(name, sidecar.session_id)
+        said = self._inputs(sidecar)
+        gone, kept = {f"episodes/{sidecar.session_id}"}, set()
+        for name in {node.path for node in sidecar.nodes}:
+            page = self._find(name)
+            if page is None or not any(_is_from(s, sidecar.session_id, None) for s in page.sources):
+                continue
+            if self._forget_in(page, sidecar.session_id, said):
+                kept.add(_name(page))
+            else:
+                gone |= {name, _name(page)}
         self._remove(sidecar.session_id, "episode", "session deleted")
-        for session_id in sorted(told_by):
-            self._tell_again(session_id, names)
-        kept = {name for name in names if self._find(name) is not None}
-        self.journal.scrub({*(names - kept), f"episodes/{sidecar.session_id}"})
+        self.journal.scrub(gone)
         return sorted(kept)
 
-    def _forget_node(self, name: str, session_id: str) -> set[str]:
-        """Take a session out of a node; gives the other sessions that must tell it again."""
-        page = self._find(name)
-        if page is None:
-            return set()
-        others = {s.partition("#")[0] for s in page.sources} - {session_id}
-        if self.store.is_edited(page):
-            page.sources = [s for s in page.sources if not _is_from(s, session_id, None)]
-            page.body = without_session(page.body, session_id)
-            self._put(page)
-            return set()
-        self._remove(page.slug, page.type, "said again by others" if others else "its last source is gone")
-        return others
+    def _forget_in(self, page: WikiNode, session_id: str, said: dict[tuple[str, str], WriteInput]) -> bool:
+        """Take a session out of a node; False when the node went with it."""
+        page.sources = [s for s in page.sources if not _is_from(s, session_id, None)]
+        edited = self.store.is_edited(page)
+        if not page.sources and not edited:
+            self._remove(page.slug, page.type, "its last source is gone")
+            return False
+        page.body = without_session(page.body, session_id)
+        mine = said.get((page.type, title_key(page.title)))
+        if mine is not None and not edited:
+            page.body = without_words(page.body, mine.body, self._words_of_others(page))
+        self._put(page)
+        return True
 
-    def _tell_again(self, session_id: str, names: set[str]) -> None:
-        sidecar = self.transcripts.sidecar(session_id)
-        if sidecar is not None:
-            sidecar.nodes = [
-                node for node in sidecar.nodes if node.path not in names or self._find(node.path)
-            ]
-            self.derive(sidecar, replace(sidecar), self.journal.forgotten())
-            self.transcripts.write_sidecar(sidecar)
+    def _words_of_others(self, page: WikiNode) -> list[str]:
+        """What the sessions that stay said for a node, as they would have written it."""
+        words = []
+        for session_id in dict.fromkeys(source.partition("#")[0] for source in page.sources):
+            sidecar = self.transcripts.sidecar(session_id)
+            item = self._inputs(sidecar).get((page.type, title_key(page.title))) if sidecar else None
+            words += [item.body] if item else []
+        return words
+
+    def _inputs(self, sidecar: Sidecar) -> dict[tuple[str, str], WriteInput]:
+        """What the session's turns give, by type and title."""
+        left_out = {*sidecar.retracted_turns, *sidecar.inherited_turns}
+        found = NodeExtractor(tool_results=self.config.extract.tool_results).extract(
+            self._kept_turns(sidecar.session_id, left_out, Digest())
+        )
+        return {(item.type, title_key(item.title)): item for item in found}
 
     def _kept_turns(self, session_id: str, left_out: set[int], digest: Digest) -> Iterator[Turn]:
         for turn in self.transcripts.turns(session_id):
@@ -149,7 +169,7 @@ class SessionPages:
             elif self._has_docs():  # a person deleted the page
                 self.journal.forget_node(sidecar.session_id, node.turn, node.cue, node.title, self.now())
         for (turn, cue, title), item in wanted.items():
-            if (sidecar.session_id, turn, cue, title) not in forgotten.nodes:
+            if (sidecar.session_id, turn, cue, title_digest(title)) not in forgotten.nodes:
                 kept += self._write_node(sidecar, item, turn, cue)
         sidecar.nodes = sorted(kept, key=lambda node: (node.turn, node.cue, node.path))
 
@@ -179,7 +199,7 @@ class SessionPages:
         edited goes.
         """
         page = self._find(kept.path)
-        if page is None:
+        if page is None or not any(_is_from(source, session_id, turns) for source in page.sources):
             return
         page.sources = [s for s in page.sources if not _is_from(s, session_id, turns)]
         if not page.sources and not self.store.is_edited(page):

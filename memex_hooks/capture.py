@@ -5,7 +5,7 @@ Capture).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
     """True when the log and its parts are as they were when their session was captured by this reader, and
     the transcript is as it was written; or when the session was deleted on purpose.
     """
-    if memex.forgotten().holds_log(log.session_id, str(log.path)):
+    if log.session_id in memex.forgotten().sessions:
         return True
     captured = memex.transcripts.read_from(log.session_id) if _usable(log.session_id) else None
     if captured is None:
@@ -129,6 +129,8 @@ def sweep(
     the others.
     """
     results = []
+    if not dry_run:
+        memex.finish_deletions()
     for log in find_logs(harness, env):
         results.append(_captured_or_failed(memex, harness, log, dry_run))
         on_each(results[-1])
@@ -142,7 +144,8 @@ def behind(memex: Memex, harness: Harness, env: Mapping[str, str]) -> tuple[list
     """
     logs = find_logs(harness, env)
     missing = [log for log in logs if not is_current(memex, harness, log)]
-    return [log for log in missing if _readable_session(harness, log)], len(logs)
+    forgotten = memex.forgotten().sessions.keys()
+    return [log for log in missing if _holds_a_session(harness, log, forgotten)], len(logs)
 
 
 def drain(root: Path, env: Mapping[str, str], *, settle_s: float = SETTLE_S) -> list[Captured]:
@@ -322,11 +325,15 @@ def _stats(log: LogFile) -> Iterable[tuple[str, int, int, int]]:
         yield str(part), status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _readable_session(harness: Harness, log: LogFile) -> bool:
+def _holds_a_session(harness: Harness, log: LogFile, forgotten: Container[str]) -> bool:
+    """True for a log with a conversation that nobody deleted on purpose; a log that cannot be read may be
+    one.
+    """
     try:
-        return harness.read_session(log) is not None
+        session = harness.read_session(log)
     except OSError:
         return True
+    return session is not None and session.header.session_id not in forgotten
 
 
 def _usable(session_id: str) -> bool:

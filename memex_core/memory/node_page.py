@@ -48,3 +48,16 @@ def without_session(body: str, session_id: str, turns: set[int] | None = None) -
             kept.append(line)
     text = "\n".join(kept).rstrip()
     return (text.removesuffix(_HEADING).rstrip() if text.endswith(_HEADING) else text) + "\n"
+
+
+def without_words(body: str, mine: str, others: list[str]) -> str:
+    """`body` without the paragraphs and statements of `mine`, except what one of `others` says too; where
+    nothing is left before the places, the words of the first of `others` take their place.
+    """
+    said_too = {line.removeprefix("- ").strip() for other in others for line in other.splitlines()}
+    dropped = {line.removeprefix("- ").strip() for line in mine.splitlines()} - said_too
+    text, heading, places = body.replace("\r\n", "\n").partition(f"{_HEADING}\n")
+    kept = [line for line in text.split("\n") if line.removeprefix("- ").strip() not in dropped]
+    words = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+    words = words or (others[0].strip() if others else "")
+    return f"{words}\n\n{heading}{places}" if heading else f"{words}\n"

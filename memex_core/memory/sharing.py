@@ -11,15 +11,15 @@ from memex_core.model.sidecar import Sidecar, base_id
 def is_earlier(one: Sidecar, other: Sidecar) -> bool:
     """True when `one` is the older of two sessions, so that shared responses and turns are its own.
 
-    A fork names its parent, or its log began later. Where both logs begin with the same copied record, the
-    one whose first response of its own is older was there first (none of its own: it ended before the other
-    was copied from it).
+    A fork's log says so or began later. Where both logs begin with the same copied record, the session that
+    was captured first was there first. That order is total and never changes, so ownership has no cycle and
+    does not move.
     """
     if one.metadata.get("forked_from") == other.session_id:
         return False
     if other.metadata.get("forked_from") == one.session_id:
         return True
-    return _age(one, other) < _age(other, one)
+    return _age(one) < _age(other)
 
 
 def share_responses(one: Sidecar, other: Sidecar) -> None:
@@ -50,7 +50,5 @@ def _take_counts(mine: Response, copy: Response) -> None:
         setattr(mine, name, getattr(copy, name))
 
 
-def _age(one: Sidecar, other: Sidecar) -> tuple[str, str, str]:
-    shared = {base_id(r.id) for r in other.responses}
-    own_first = min((r.ts for r in one.responses if base_id(r.id) not in shared), default="")
-    return (one.born_at or one.started_at, own_first, one.session_id)
+def _age(sidecar: Sidecar) -> tuple[str, str, str]:
+    return sidecar.born_at or sidecar.started_at, sidecar.seniority, sidecar.session_id

@@ -37,6 +37,8 @@ class Sidecar:
     earlier session; neither feeds page or nodes. `body_sha256` and `body_bytes` describe the turn lines of
     the transcript. `generated_title` and `generated_sha256` are what we last wrote into the page, so that a
     person's edit is told from ours.
+    `seniority` is when the session was first captured: of two logs that begin alike, the one captured first
+    is the original, for good.
     """
 
     session_id: str
@@ -46,6 +48,7 @@ class Sidecar:
     started_at: str = ""
     ended_at: str = ""
     born_at: str = ""
+    seniority: str = ""
     duration_s: float = 0.0
     turn_count: int = 0
     user_turns: int = 0

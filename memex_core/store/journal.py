@@ -4,6 +4,7 @@ forgotten.jsonl (what must never come back). One JSON object a line, one write a
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -50,14 +51,13 @@ class Journal:
             "session": gone.session_id,
             "born_at": gone.born_at,
             "forked_from": gone.forked_from,
-            "paths": sorted(gone.paths),
             "turn_ids": sorted(gone.turn_ids),
             "response_ids": sorted(gone.response_ids),
         }
         _append(paths.forgotten_path(self.root), line)
 
     def forget_node(self, session_id: str, turn: int, cue: str, title: str, now: str) -> None:
-        line = {"ts": now, "session": session_id, "turn": turn, "cue": cue, "title": title}
+        line = {"ts": now, "session": session_id, "turn": turn, "cue": cue, "title": title_digest(title)}
         _append(paths.forgotten_path(self.root), line)
 
     def forgotten(self) -> Forgotten:
@@ -74,13 +74,13 @@ class ForgottenSession:
     session_id: str
     born_at: str = ""
     forked_from: str = ""
-    paths: set[str] = field(default_factory=set)
     turn_ids: set[str] = field(default_factory=set)
     response_ids: set[str] = field(default_factory=set)
 
 
 class Forgotten:
-    """What was deleted on purpose: whole sessions, and single nodes by (session, turn, cue, title)."""
+    """What was deleted on purpose: whole sessions, and single nodes by (session, turn, cue,
+    `title_digest`)."""
 
     def __init__(self, lines: Iterable[dict[str, Any]]) -> None:
         self.sessions: dict[str, ForgottenSession] = {}
@@ -92,17 +92,18 @@ class Forgotten:
             elif isinstance(session, str) and turn is None:
                 self.sessions[session] = _forgotten_session(session, line)
 
-    def holds_log(self, session_id: str, path: str) -> bool:
-        """True for a log whose session was deleted, also where the log is named otherwise."""
-        return session_id in self.sessions or any(path in gone.paths for gone in self.sessions.values())
-
 
 def _forgotten_session(session_id: str, line: dict[str, Any]) -> ForgottenSession:
     gone = ForgottenSession(session_id, str(line.get("born_at", "")), str(line.get("forked_from", "")))
-    for name in ("paths", "turn_ids", "response_ids"):
+    for name in ("turn_ids", "response_ids"):
         values = line.get(name)
         getattr(gone, name).update(value for value in values or () if isinstance(value, str))
     return gone
+
+
+def title_digest(title: str) -> str:
+    """How a forgotten node's title is remembered: its words are forgotten too."""
+    return hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _without_title(line: dict[str, Any], pages: set[str]) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from memex_core.config import ExtractConfig, MemexConfig
 from memex_core.errors import NotFound
 from memex_core.memex import Memex
+from memex_core.model.node import WriteInput
 from memex_core.model.session import Header, Response, Session, Source, Turn
 
 NAMES = {"input_tokens": ["input"], "output_tokens": ["output"], "total_tokens": ["input", "output"]}
@@ -122,8 +124,13 @@ def test_capturing_in_two_steps_ends_where_one_step_ends(tmp_path: Path) -> None
     stepwise.remember(session("s1", HELLO, NOTED))
     stepwise.remember(session("s1", HELLO, NOTED, MORE, FIXED))
     at_once.remember(session("s1", HELLO, NOTED, MORE, FIXED))
-    for name in ("transcripts/s1.jsonl", "transcripts/s1.meta.json"):
-        assert (stepwise.root / name).read_bytes() == (at_once.root / name).read_bytes()
+    name = "transcripts/s1.jsonl"
+    assert (stepwise.root / name).read_bytes() == (at_once.root / name).read_bytes()
+    sidecars = [m.transcripts.sidecar("s1") for m in (stepwise, at_once)]
+    for sidecar in sidecars:
+        assert sidecar is not None
+        sidecar.seniority = ""
+    assert sidecars[0] == sidecars[1]
     pages = [m.read("s1") for m in (stepwise, at_once)]
     assert pages[0] is not None and pages[1] is not None and pages[0].body == pages[1].body
 
@@ -484,7 +491,7 @@ def test_a_statement_that_only_the_deleted_session_made_is_gone_from_the_shared_
         other.delete_sessions([gone])
         page = other.read(preference(other))
         assert page is not None and page.sources == [f"{stays}#1"]
-        assert ("Zurich" in page.body) == (stays == "s2")
+        assert page.body.startswith("I prefer ruff over flake8.") and "Zurich" not in page.body
 
 
 def test_a_time_outside_the_calendar_costs_nothing(memex: Memex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,3 +502,77 @@ def test_a_time_outside_the_calendar_costs_nothing(memex: Memex, monkeypatch: py
     assert memex.remember(odd).outcome == "new"
     monkeypatch.undo()
     time.tzset()
+
+
+SAID = "I prefer ruff over flake8."
+
+
+def test_deleting_one_of_three_tellers_leaves_the_other_two(memex: Memex) -> None:
+    for name in ("s1", "s2", "s3"):
+        memex.remember(session(name, (f"{name}a", "user", SAID), (f"{name}b", "agent", "Yes.")))
+    for gone, left in (("s1", ["s2#1", "s3#1"]), ("s2", ["s3#1"])):
+        memex.delete_sessions([gone])
+        page = memex.read(preference(memex))
+        assert page is not None and page.sources == left
+        assert all(f"[[{source.partition('#')[0]}]]" in page.body for source in left)
+    memex.delete_sessions(["s3"])
+    assert memex.list_pages("preference") == []
+
+
+def test_a_page_of_the_users_own_with_the_title_of_a_node_survives_the_deletion(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    page = memex.read(preference(memex))
+    assert page is not None and page.file_path is not None
+    page.file_path.unlink()
+    memex.write(WriteInput("procedure", page.title, "My own words."))
+    memex.delete_sessions(["s1"])
+    assert [kept.title for kept in memex.list_pages()] == [page.title]
+
+
+def test_an_owners_keys_of_a_shared_node_survive_the_deletion_of_one_teller(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s2", ("x", "user", SAID), ("y", "agent", "Yes.")))
+    page = memex.read(preference(memex))
+    assert page is not None and page.file_path is not None
+    text = page.file_path.read_text("utf-8")
+    page.file_path.write_text(text.replace("importance: 0.7", "importance: 0.9\nmine: 1"), "utf-8")
+    memex.delete_sessions(["s1"])
+    after = memex.read(page.slug)
+    assert after is not None and (after.id, after.importance) == (page.id, 0.9) and "mine" in after.extra
+
+
+def test_a_deletion_that_was_cut_off_is_finished_by_the_next_sweep(
+    memex: Memex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s2", ("x", "user", SAID), ("y", "agent", "Yes.")))
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            memex.transcripts, "delete_transcript", lambda name: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            memex.delete_sessions(["s1"])
+    memex.finish_deletions()
+    assert [s.session_id for s in memex.list_sessions()] == ["s2"]
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == ["s2#1"]
+
+
+def test_switching_extraction_off_keeps_the_nodes_that_are_there(root: Path) -> None:
+    Memex(root).remember(session("s1", HELLO, NOTED))
+    off = Memex(root, MemexConfig(extract=ExtractConfig(enabled=False)))
+    off.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    assert len(off.list_pages("preference")) == 1
+    off.remember(session("s2", ("x", "user", "I always use pytest."), ("y", "agent", "Yes.")))
+    assert len(off.list_pages("preference")) == 1
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(("p", "f", "g"))))
+def test_copies_that_begin_alike_count_every_response_once(memex: Memex, order: tuple[str, ...]) -> None:
+    logs = {"p": (HELLO, NOTED, *LATER), "f": (HELLO, NOTED, MORE, FIXED), "g": (HELLO, NOTED, *LAST)}
+    memex.remember(session(order[0], *logs[order[0]][:2]))
+    for name in (*order[1:], *order):
+        memex.remember(session(name, *logs[name]))
+    assert sum(s.total_tokens or 0 for s in memex.list_sessions()) == 4 * 15
+    page = memex.read(preference(memex))
+    assert page is not None and page.sources == [f"{order[0]}#1"]
