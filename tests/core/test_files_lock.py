@@ -93,7 +93,7 @@ def test_a_thread_that_waits_too_long_gives_up(root: Path) -> None:
 def test_a_forked_child_holds_nothing_and_releases_nothing(root: Path) -> None:
     with memory_lock(root):
         child = os.fork()
-        if child == 0:  # pragma: no cover
+        if child == 0:
             try:
                 with memory_lock(root, timeout=0.1):
                     os._exit(1)

@@ -423,7 +423,7 @@ SURVIVES = [
     "bypass: 12345678a",
     "https://example.org:8080/a/b@2x.png",
     "git@github.com:owner/repo.git",
-    "https://registry.npmjs.org:443/@scope/pkg/-/pkg-1.2.3.tgz",
+    "https://packages.example.org:443/@scope/pkg/-/pkg-1.2.3.tgz",
     "ssh://git@host.example.org:22/x",
     "postgres://user:${DB_PASSWORD}@host/db",
     "postgres://user:<password>@host/db",
