@@ -88,6 +88,6 @@ def _print_hits(hits: list[RecallHit], note: str) -> None:
 
 
 def _shown(snippet: str) -> str:
-    """One line for a person: quotation marks of Markdown and the list of places are not what was said."""
-    said = re.sub(r"(?m)^> ?", "", snippet.partition("\nSaid in:")[0])
+    """One line for a person; the list of places at a node's end is not what was said."""
+    said = re.split(r"\s*\bSaid in:\s+- \[\[", snippet, maxsplit=1)[0]
     return " ".join(said.replace("<mark>", "\x1b[1m").replace("</mark>", "\x1b[22m").split())

@@ -52,14 +52,14 @@ def status(harnesses: tuple[str, ...], as_json: bool) -> None:
     """Which harnesses are wired, what is captured, what waits."""
     env, root = environment(), memory_root()
     memex = open_memex()
-    rows = []
+    rows, present = [], dict.fromkeys(HARNESSES, False)
     for name in harnesses or tuple(HARNESSES):
         harness = HARNESSES[name]
-        present = harness.is_present(env)
-        missing, total = behind(memex, harness, env) if present else ([], 0)
+        present[name] = harness.is_present(env)
+        missing, total = behind(memex, harness, env) if present[name] else ([], 0)
         captured = [s for s in memex.list_sessions() if s.harness == name]
         last = max((s.ended_at for s in captured), default="")
-        wired = wiring_status([name], env)[0].state if present else "not found"
+        wired = wiring_status([name], env)[0].state if present[name] else "not found"
         rows.append(
             {
                 "harness": name,
@@ -77,6 +77,11 @@ def status(harnesses: tuple[str, ...], as_json: bool) -> None:
     click.echo(f"memory   {root}")
     for row in rows:
         title, seen = HARNESSES[str(row["harness"])].TITLE, row["last"] or "never"
-        click.echo(f"{title}: hooks {row['hooks']}; {row['captured']} sessions captured (last {seen}),")
-        click.echo(f"  {row['on_disk']} logs on disk, {row['behind']} not in memory as they are there")
+        if not present[str(row["harness"])]:
+            click.echo(f"{title}: not on this machine")
+            continue
+        click.echo(f"{title}: hooks {row['hooks']}; sessions captured: {row['captured']} (last {seen});")
+        click.echo(
+            f"  logs on disk: {row['on_disk']}, of which not in memory as they are there: {row['behind']}"
+        )
     click.echo(f"spool    {waiting['pending']} waiting, {waiting['failed']} failed")
