@@ -67,7 +67,7 @@ class Remembering:
         fresh.seniority = (earlier.seniority if earlier else "") or datetime.now(UTC).isoformat()
         reader_turns = [response.turn for response in fresh.responses]
         retracted = list(fresh.retracted_turns)
-        leave_out = self._turns_of_others(fresh, [])
+        leave_out = self._turns_of_others(fresh, self._sharing(fresh, []))
         while True:
             forgotten = self.journal.forgotten()
             if session_id in forgotten.sessions:
@@ -78,10 +78,11 @@ class Remembering:
             ):
                 # What was deleted or captured meanwhile counts too, and a fork without counts is known by its
                 # turns only once they were read.
-                known = self._turns_of_others(fresh, staged.ids)
+                others = self._sharing(fresh, staged.ids)
+                known = self._turns_of_others(fresh, others)
                 unchanged = self.journal.forgotten().sessions.keys() == forgotten.sessions.keys()
                 if unchanged and not known & set(staged.ids):
-                    return self._commit(session, fresh, staged, forgotten, known | leave_out)
+                    return self._commit(session, fresh, staged, forgotten, others, known | leave_out)
             leave_out |= known
             fresh.retracted_turns = list(retracted)
             for response, turn in zip(fresh.responses, reader_turns, strict=True):
@@ -99,11 +100,11 @@ class Remembering:
             self.transcripts.delete_transcript(session_id)
             return kept
 
-    def _turns_of_others(self, fresh: Sidecar, turn_ids: list[str]) -> set[str]:
-        """The ids of turns that an earlier session holds, or held until it was deleted; `turn_ids` are
-        those of `fresh` as far as they are known. A parent found this way is noted in `fresh`.
+    def _turns_of_others(self, fresh: Sidecar, others: list[Sidecar]) -> set[str]:
+        """The ids of turns that an earlier one of `others` holds, or a deleted session held. A parent found
+        this way is noted in `fresh`.
         """
-        parents = [other for other in self._sharing(fresh, turn_ids) if is_earlier(other, fresh)]
+        parents = [other for other in others if is_earlier(other, fresh)]
         if parents:
             closest = max(parents, key=lambda parent: len(_shared(parent, fresh)))
             fresh.metadata.setdefault("forked_from", closest.session_id)
@@ -152,11 +153,11 @@ class Remembering:
         fresh: Sidecar,
         staged: StagedTurns,
         forgotten: Forgotten,
+        others: list[Sidecar],
         others_turns: set[str],
     ) -> TranscriptLinkReport:
         previous = self.transcripts.sidecar(fresh.session_id)
         header = self._header(session, fresh, staged, previous)
-        others = self._sharing(fresh, staged.ids)
         outcome = self.transcripts.commit(staged, header, previous, session.reader_version)
         _take_turns(fresh, staged)
         fresh.inherited_turns = _numbers_of(fresh, others_turns)
