@@ -38,8 +38,7 @@ class HookEvent:
 class LogFile:
     """A session log on disk that could be captured. `session_id` may be "" until it is read.
 
-    `parts` are further files of the same session (subagent logs), for change detection. `kind_hint` is
-    "user", "subagent", "internal" or "" (unknown before reading).
+    `parts` are further files of the same session (subagent logs), for change detection.
     """
 
     path: Path

@@ -23,14 +23,13 @@ _MAGIC = b"memex-envelope 1 "
 
 @dataclass(slots=True)
 class Envelope:
-    """One event that a hook noted. `attempts` counts the workers that failed on it."""
+    """One event that a hook noted."""
 
     path: Path
     harness: str
     event: str
     config_dir: str = ""
     payload: dict[str, Any] = field(default_factory=dict)
-    attempts: int = 0
 
 
 def pending(root: Path) -> list[Path]:
@@ -63,7 +62,6 @@ def read_envelope(path: Path) -> Envelope | None:
         words[3],
         config_dir.decode("utf-8", "replace").strip(),
         payload if isinstance(payload, dict) else {},
-        _attempts(path),
     )
 
 

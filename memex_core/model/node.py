@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
-
-NodeType = Literal["entity", "preference", "procedure", "summary", "episode"]
+from typing import Any
 
 
 @dataclass(slots=True)
