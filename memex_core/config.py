@@ -18,8 +18,6 @@ from memex_core import paths
 from memex_core.errors import ConfigError
 
 _CORRECT = "correct the value"
-LATER_SECTIONS = ("app", "data_dir", "llm", "recency_decay", "logging")
-"""Sections of seed 000 §10 that other commands read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +34,8 @@ class IndexConfig:
     """`journal_mode` "auto" takes WAL where it is safe; "wal", "delete" or "truncate" force one."""
 
     journal_mode: str = field(default="auto", metadata={"choices": ("auto", "wal", "delete", "truncate")})
+    watch_poll_interval: float = field(default=60.0, metadata={"range": (0, 86_400)})
+    auto_rebuild_on_startup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,63 @@ class RecallConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class AppConfig:
+    """`name`: the memory root is ~/.<name> unless [data_dir] path or MEMEX_DATA_DIR says otherwise."""
+
+    name: str = "memex"
+
+
+@dataclass(frozen=True, slots=True)
+class DataDirConfig:
+    """`path`: the memory root, "" for ~/.<app name>."""
+
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LLMConfig:
+    """The model that `consolidate` asks. `model` and `api_base` "" mean the provider's default."""
+
+    provider: str = field(
+        default="ollama",
+        metadata={"choices": ("openai", "anthropic", "ollama", "lmstudio", "command")},
+    )
+    model: str = ""
+    api_base: str = ""
+    api_key: str = ""
+    timeout: float = field(default=60.0, metadata={"range": (1, 3_600)})
+    max_tokens: int = field(default=4_096, metadata={"range": (64, 1_000_000)})
+    max_prompt_tokens: int = field(default=24_000, metadata={"range": (1_000, 10_000_000)})
+    daily_token_limit: int = field(default=0, metadata={"range": (0, 1_000_000_000)})
+    command: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RecencyDecayConfig:
+    """Importance halves every `half_life_days` without an access, when `memex decay` runs."""
+
+    enabled: bool = True
+    half_life_days: float = field(default=30.0, metadata={"range": (0.01, 36_500)})
+
+
+@dataclass(frozen=True, slots=True)
+class LoggingConfig:
+    """The operation log. `file` "" means logs/memex.log in the memory root."""
+
+    level: str = field(default="INFO", metadata={"choices": ("DEBUG", "INFO", "WARNING", "ERROR")})
+    file: str = ""
+    format: str = field(default="json", metadata={"choices": ("json", "text")})
+
+
+@dataclass(frozen=True, slots=True)
 class MemexConfig:
     """Everything that can be configured, with what holds when memex.toml is silent."""
+
+    app: AppConfig = field(default_factory=AppConfig)
+    data_dir: DataDirConfig = field(default_factory=DataDirConfig)
+    llm: LLMConfig = field(default_factory=LLMConfig)
+    recency_decay: RecencyDecayConfig = field(default_factory=RecencyDecayConfig)
+    logging: LoggingConfig = field(default_factory=LoggingConfig)
 
     bm25: Bm25Config = field(default_factory=Bm25Config)
     index: IndexConfig = field(default_factory=IndexConfig)
@@ -151,7 +206,7 @@ def config_problems(root: Path) -> list[str]:
     known["wiki"] = known["pages"]
     unread = []
     for name, values in document.items():
-        if name not in known and name not in LATER_SECTIONS:
+        if name not in known:
             unread.append(_unread(path, f"[{name}]", name, known))
         elif name in known and isinstance(values, dict):
             unread += [

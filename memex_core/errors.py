@@ -4,15 +4,22 @@ MemexError                 expected; a command line prints it in one line and ex
   WikiStoreError           a page could not be read or written
     BadPage                a page whose front matter cannot be read (path, reason)
   NotFound                 nothing under that name
+  AlreadyExists            something under that name is there already
   Refused                  we decline to do harm (why, hint)
+    InvalidName            a name that cannot become a file name
   LockTimeout              another process holds the memory root
   ConfigError              memex.toml says something that cannot act
+  LLMError                 a model did not answer, or not in a way that can be used
 BrokenLinkWarning          a link whose page does not exist; never fatal (seed 000 §9.1)
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memex_core.model.results import ConsolidationReport
 
 
 class MemexError(Exception):
@@ -56,12 +63,35 @@ class Refused(MemexError):
     """We decline to act because acting could do harm."""
 
 
+class InvalidName(Refused, ValueError):
+    """A name from outside that cannot become a file name (also a ValueError: seed 000 §9.5)."""
+
+
+class AlreadyExists(MemexError, FileExistsError):
+    """Something under that name is there already (also a FileExistsError: seed 000 §9.5)."""
+
+    def __init__(self, what: str, name: str, *, hint: str = "") -> None:
+        MemexError.__init__(self, f"{what} {name!r} exists already", hint=hint)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class LockTimeout(MemexError):
     """Another process held the memory root's lock for longer than we wait."""
 
 
 class ConfigError(MemexError):
     """memex.toml holds something that cannot act; the message names key and file."""
+
+
+class LLMError(MemexError):
+    """A model was not asked, did not answer, or answered in no usable way (seed 000 §9.3).
+
+    `report` is what was done until then, a `ConsolidationReport` without created nodes, or None.
+    """
+
+    report: ConsolidationReport | None = None
 
 
 class BrokenLinkWarning(UserWarning):

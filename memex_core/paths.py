@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from memex_core.errors import Refused
+from memex_core.errors import InvalidName
 
 NODE_TYPES = ("entity", "preference", "procedure", "summary", "episode")
 """The five page types, in the order in which people list them (seed 000 §6.1)."""
@@ -39,13 +39,13 @@ def data_dir(env: Mapping[str, str] | None = None) -> Path:
 
 
 def safe_id(name: str) -> str:
-    """`name` unchanged if it may become a file name as it stands, else Refused.
+    """`name` unchanged if it may become a file name as it stands, else InvalidName.
 
     Session ids come from foreign logs and from the command line: letters, digits, dot, dash, underscore,
     128 at most, never a reserved device name, never ending in a dot.
     """
     if not _SAFE_ID.match(name) or name.split(".")[0].casefold() in _WINDOWS_NAMES:
-        raise Refused(
+        raise InvalidName(
             f"not a usable session id: {name[:80]!r}", hint="use letters, digits, '-', '_' and '.' only"
         )
     return name

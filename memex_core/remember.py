@@ -23,7 +23,7 @@ from memex_core.model.session import Header, Session
 from memex_core.model.sidecar import Sidecar, base_id, turn_keys
 from memex_core.session_pages import SessionPages
 from memex_core.store.journal import Forgotten, ForgottenSession, Journal
-from memex_core.store.transcripts import StagedTurns, TranscriptHook
+from memex_core.store.transcripts import StagedTurns, Transcripts
 
 LOCK_TIMEOUT_S = 60.0
 
@@ -51,7 +51,7 @@ class Remembering:
         self.neighbours = neighbours
         self.now = now
         self.version = version
-        self.transcripts = TranscriptHook(root)
+        self.transcripts = Transcripts(root)
         self.pages = SessionPages(root, config, self.transcripts, now)
         self.journal = Journal(root)
 

@@ -28,7 +28,7 @@ from memex_core.model.node import WikiNode, WriteInput
 from memex_core.model.session import Turn
 from memex_core.model.sidecar import KeptNode, Sidecar
 from memex_core.store.journal import Forgotten, Journal, title_digest
-from memex_core.store.transcripts import TranscriptHook
+from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.generated import merge_generated, part_digest
 from memex_core.text.slug import title_key
@@ -38,7 +38,7 @@ class SessionPages:
     """Writes and removes the pages of sessions in one memory root. `now` gives ISO 8601 UTC."""
 
     def __init__(
-        self, root: Path, config: MemexConfig, transcripts: TranscriptHook, now: Callable[[], str]
+        self, root: Path, config: MemexConfig, transcripts: Transcripts, now: Callable[[], str]
     ) -> None:
         self.root = root
         self.config = config

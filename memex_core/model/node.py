@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(slots=True)
@@ -68,3 +68,19 @@ class WikiNode:
     file_path: Path | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     warning: str = ""
+
+
+WriteResult = WikiNode
+"""What `Memex.write` returns (DESIGN §3 row write() returns)."""
+
+
+@dataclass(slots=True)
+class ConsolidateInput:
+    """What to consolidate (seed 000 §4.3). `episode_ids` are slugs of episodes; given ones are sent even if
+    they were consolidated before.
+    """
+
+    mode: Literal["full", "dry-run"] = "full"
+    episode_ids: list[str] | None = None
+    max_episodes: int = 10
+    include_links: bool = True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+from memex_core.model.node import WriteInput
 
 
 @dataclass(slots=True)
@@ -101,3 +103,76 @@ class RebuildIndexReport:
     nodes_errored: int = 0
     duration_ms: float = 0.0
     errors: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ForgetResult:
+    """Seed 000 §9.4. `file_path` is None where the file was deleted."""
+
+    slug: str
+    forgotten: bool
+    mode: Literal["hard", "soft", "decay"]
+    file_path: str | None = None
+
+
+@dataclass(slots=True)
+class ConsolidationReport:
+    """Seed 000 §5.2, and what a person needs to judge the run.
+
+    `nodes_refused` are (title, why) of what the model proposed and was not written; `warnings` what else
+    went wrong; `changes` one {"action": "add"|"update", "page", "title", "before", "after"} a page;
+    `answer_file` where an answer lies that could not be read. Token counts that a provider did not give are
+    estimated, and `tokens_estimated` says so.
+    """
+
+    mode: Literal["full", "dry-run"]
+    episodes_processed: int = 0
+    nodes_created: list[WriteInput] = field(default_factory=list)
+    nodes_updated: list[str] = field(default_factory=list)
+    links_added: int = 0
+    llm_calls: int = 0
+    llm_prompt_tokens: int = 0
+    llm_completion_tokens: int = 0
+    dry_run: bool = False
+    tokens_estimated: bool = False
+    nodes_refused: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    answer_file: str | None = None
+
+
+@dataclass(slots=True)
+class BackupReport:
+    """Seed 000 §9.7. `file_counts` has wiki (pages), transcripts (sessions), mem_db and files (all)."""
+
+    archive_path: str
+    size_bytes: int = 0
+    file_counts: dict[str, int] = field(default_factory=dict)
+    duration_ms: float = 0.0
+
+
+@dataclass(slots=True)
+class RestoreReport:
+    """Seed 000 §9.8. `previous_backup_dir` holds what was there before."""
+
+    restored: bool
+    file_counts: dict[str, int] = field(default_factory=dict)
+    index_rebuilt: bool = False
+    warnings: list[str] = field(default_factory=list)
+    previous_backup_dir: str | None = None
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did: slugs by outcome; `conflicts` are pages that differ and were left or renamed,
+    `refused` (name, why) what is no page.
+    """
+
+    imported: int = 0
+    created: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)

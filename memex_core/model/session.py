@@ -8,10 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 Role = Literal["user", "agent", "tool"]
 SessionKind = Literal["user", "subagent", "internal"]
+
+
+class TurnStreamEntry(TypedDict):
+    """One turn as a caller gives it (seed 000 §4.1)."""
+
+    role: Role
+    content: str
+    ts: str
+    turn: int
+    tool_name: NotRequired[str]
+    result: NotRequired[str]
+    query: NotRequired[str]
+
+
+@dataclass(slots=True)
+class IngestTranscriptInput:
+    """A transcript as a caller gives it (seed 000 §4.4)."""
+
+    session_id: str
+    turns: list[TurnStreamEntry]
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

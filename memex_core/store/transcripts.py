@@ -47,7 +47,7 @@ class StagedTurns:
     bytes: int = 0
 
 
-class TranscriptHook:
+class Transcripts:
     """The transcripts of one memory root (seed 000 §7, Utility 7)."""
 
     def __init__(self, data_dir: Path) -> None:
