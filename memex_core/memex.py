@@ -1,87 +1,77 @@
-"""Memex: introduces truth, index and thought to one another; the public API (DESIGN §2 rule 4).
+"""Memex: introduces truth, index and thought to one another; the public API (DESIGN §2 rule 4; seed 000 §9).
 
 Order of every change: files first, index second, journal last.
 """
 
 from __future__ import annotations
 
-import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from memex_core import __version__, paths
-from memex_core.config import MemexConfig, load_config
+from memex_core.config import MemexConfig
 from memex_core.errors import BrokenLinkWarning, NotFound
 from memex_core.files.operation_log import log_operation
-from memex_core.index.bm25_retriever import BM25Retriever
-from memex_core.index.connection import IndexUnusable, patience
-from memex_core.index.index_manager import IndexManager
-from memex_core.index.link_manager import LinkedPage, LinkManager
-from memex_core.index.page_table import PageRow, PageTable, pages_of_project
-from memex_core.index.session_rows import SessionTable
-from memex_core.index.sync import SyncReport, recall_pages, sync
-from memex_core.model.node import WikiNode, WriteInput
+from memex_core.files.timed_log import timed_log
+from memex_core.forget import Forgetting, Mode
+from memex_core.index.connection import IndexUnusable
+from memex_core.index.session_holders import SessionHolders
+from memex_core.index.sync import recall_pages, sync
+from memex_core.memory.decay import RecencyDecay
+from memex_core.model.llm import LLMClient
+from memex_core.model.node import ConsolidateInput, WikiNode, WriteInput
 from memex_core.model.results import (
+    BackupReport,
+    ConsolidationReport,
+    ForgetResult,
+    ImportReport,
     ProvenanceReport,
     RebuildIndexReport,
-    RecallResult,
-    SessionSummary,
+    RestoreReport,
     TranscriptLinkReport,
 )
-from memex_core.model.session import Session
-from memex_core.model.sidecar import Sidecar
+from memex_core.model.session import IngestTranscriptInput, Session
+from memex_core.open_memory import OpenMemory, utc_now
 from memex_core.remember import Neighbours, Remembering
-from memex_core.store.journal import Forgotten, Journal
-from memex_core.store.wiki_store import WikiStore
+from memex_core.store.recall_fold import fold_recalls, last_recalls
+from memex_core.store.wiki_store import Written
+from memex_core.text.instant import to_seconds
+from memex_core.transcript_hook import TranscriptHook
+from memex_core.write import checked_node
 
-HEAL_EVERY_S = 2.0
-"""A library, server or hook looks at the files again after this long; a command looks once, at its start."""
-MAX_TOP_K = 100
-
-Answer = TypeVar("Answer")
-
-
-def utc_now() -> str:
-    """Now as ISO 8601 UTC to the second, the form of every time that we write."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+if TYPE_CHECKING:
+    from memex_core.archive.backup import BackupRestore
+    from memex_core.archive.import_export import ImportExport
+    from memex_core.consolidate import Consolidating
 
 
-class Memex:
-    """One memory root. `root` None: MEMEX_DATA_DIR, else ~/.memex; `config` None: its memex.toml. `now` gives
-    the time as ISO 8601 UTC.
+class Memex(OpenMemory):
+    """One memory root and every operation on it. `root` None: MEMEX_DATA_DIR, else ~/.memex; `config` None:
+    its memex.toml. `now` gives the time as ISO 8601 UTC. `llm_client` None: the one that [llm] names, made
+    when it is needed.
     """
 
     def __init__(
-        self, root: Path | None = None, config: MemexConfig | None = None, now: Callable[[], str] = utc_now
+        self,
+        root: Path | None = None,
+        config: MemexConfig | None = None,
+        now: Callable[[], str] = utc_now,
+        llm_client: LLMClient | None = None,
     ) -> None:
-        self.root = paths.data_dir() if root is None else root
-        self.config = load_config(self.root) if config is None else config
-        self.now = now
-        database = paths.index_path(self.root)
-        self.store = WikiStore(self.root, slug_algo=self.config.pages.slug_algo)
-        self.journal = Journal(self.root)
-        self.index = IndexManager(database, root=self.root, journal_mode=self.config.index.journal_mode)
-        self.links = LinkManager(database, root=self.root)
-        self.retriever = BM25Retriever(database, self.config.bm25.k1, self.config.bm25.b, root=self.root)
-        self._sessions = SessionTable(database, self.root)
-        index = Neighbours(self._holders, self._note_committed)
+        super().__init__(root, config, now)
+        self.llm_client = llm_client
+        self.decay = RecencyDecay(self.config.recency_decay.half_life_days, self.config.recency_decay.enabled)
+        self.transcripts: TranscriptHook = TranscriptHook(
+            self.root, self.read, self._linked_episodes, self.remember, self.delete_sessions
+        )
+        self._holders = SessionHolders(
+            self.root, self._sessions, lambda: self.heal(force=True), self.transcripts.sidecars
+        )
+        index = Neighbours(self._holders.holders, self._committed)
         self._remembering = Remembering(self.root, self.config, index, now, __version__)
-        self.transcripts = self._remembering.transcripts
-        self._healed_at = float("-inf")
-        self._report = SyncReport()
-        self._sidecars_at: int | None = None
-        self._remembered: dict[str, set[str]] = {}
-
-    def heal(self, *, force: bool = False) -> SyncReport:
-        """Bring the index to what the files say, at most every HEAL_EVERY_S seconds unless `force`."""
-        if force or time.monotonic() - self._healed_at > HEAL_EVERY_S:
-            self._report = sync(self.index, self.root)
-            self._healed_at = time.monotonic()
-        return self._report
 
     def remember(self, session: Session) -> TranscriptLinkReport:
         """Keep what was said, then what it meant, then make both findable.
@@ -93,115 +83,129 @@ class Memex:
     def write(self, item: WriteInput) -> WikiNode:
         """Write a page; the same type and title updates it in place (seed 000 §9.1).
 
-        Raises ValueError for a wrong type or a body over `max_body_chars`, WikiStoreError where the file
-        cannot be written. Warns BrokenLinkWarning for links whose page does not exist.
+        Raises ValueError for what seed 000 §4.2 does not allow or a body over `max_body_chars`,
+        WikiStoreError where the file cannot be written. Warns BrokenLinkWarning for links whose page does not
+        exist.
         """
-        if item.type not in paths.NODE_TYPES:
-            raise ValueError(f"not a page type: {item.type!r}; one of {', '.join(paths.NODE_TYPES)}")
-        if len(item.body) > self.config.pages.max_body_chars:
-            raise ValueError(f"the body has {len(item.body):,} characters, more than max_body_chars")
-        written = self.store.put(self._node_of(item), now=self.now())
-        self.heal(force=True)
-        if written.change:
-            name = f"{paths.FOLDER_OF_TYPE[written.node.type]}/{written.node.slug}"
-            self.journal.page_changed(written.change, name, written.node.title, self.now())
-        for key in self._broken_links(written.node):
+        with timed_log(self.root, "write") as entry:
+            written = self._put(checked_node(item, self.store, self.config.pages))
+            self.heal(force=True)
+            entry.subject, entry.outcome = _name(written.node), written.change or "unchanged"
+        broken: list[str] = self._ask(
+            lambda: self.links.validate_links(f"{item.type}/{written.node.slug}"), list
+        )
+        for key in broken:
             warnings.warn(f"{written.node.slug} links to {key}, which does not exist", BrokenLinkWarning, 2)
         return written.node
 
-    def recall(
-        self,
-        query: str,
-        top_k: int | None = None,
-        node_type: str | None = None,
-        time_range: tuple[str | None, str | None] | None = None,
-        tags: list[str] | None = None,
-        include_expired: bool = False,
-        project: str | None = None,
-    ) -> RecallResult:
-        """The best pages for any text (seed 000 §9.2); `project` is a project id.
+    def consolidate(self, input: ConsolidateInput | None = None) -> ConsolidationReport:
+        """Ask the configured model what recent episodes are worth keeping, and write it (seed 000 §9.3).
 
-        Raises ValueError for a `top_k` outside 1..100, a wrong type or time range. Never for the query.
+        Raises LLMError with the partial `report`, NotFound for an episode that does not exist, ConfigError.
         """
-        started = time.perf_counter()
-        limit = self.config.bm25.default_top_k if top_k is None else top_k
-        if not 1 <= limit <= MAX_TOP_K:
-            raise ValueError(f"top_k must be 1 to {MAX_TOP_K}, not {limit}")
-        if node_type is not None and node_type not in paths.NODE_TYPES:
-            raise ValueError(f"not a page type: {node_type!r}; one of {', '.join(paths.NODE_TYPES)}")
-        hits, note = recall_pages(
-            self.index,
-            self.retriever,
-            self.root,
-            query,
-            self.heal(),
-            top_k=limit,
-            node_type=node_type,
-            time_range=time_range,
-            tags=tags,
-            include_expired=include_expired,
-            project=project,
-        )
-        self._note_recall([Path(hit.file_path) for hit in hits])
-        total = self._ask(self.index.count, int)
-        return RecallResult(query, hits, total, search_time_ms=_ms_since(started), note=note)
+        with timed_log(self.root, "consolidate") as entry:
+            try:
+                report = self._consolidating().run(input or ConsolidateInput())
+            finally:
+                self.heal(force=True)
+            entry.outcome = report.mode
+            entry.counts = {
+                "episodes": report.episodes_processed,
+                "created": len(report.nodes_created),
+                "updated": len(report.nodes_updated),
+                "calls": report.llm_calls,
+                "tokens": report.llm_prompt_tokens + report.llm_completion_tokens,
+            }
+        return report
 
-    def read(self, name: str, node_type: str | None = None) -> WikiNode | None:
-        """The page under a slug, `<type>/<slug>`, session id (or how only one begins) or title, or None.
+    def forget(
+        self, slug: str, mode: Mode = "hard", valid_to: str | None = None, node_type: str | None = None
+    ) -> ForgetResult:
+        """Forget a page (seed 000 §9.4): "hard" deletes it for good, "soft" ends its validity, "decay" lets
+        it expire.
 
-        Reading has no side effect.
+        Raises NotFound (a FileNotFoundError), ValueError for another mode or a date that is none.
         """
-        try:
-            page = self.store.read(name, node_type)
-        except ValueError:
-            page = None
-        if page is not None:
-            return page
-        types = [node_type] if node_type else list(paths.NODE_TYPES)
-        titled = next((page for each in types if (page := self.store.find(each, name))), None)
-        if titled is not None or node_type not in (None, "episode"):
-            return titled
-        begun = self.find_session(name)
-        return self.store.read(begun.session_id, "episode") if begun else None
+        with timed_log(self.root, "forget") as entry:
+            page = self.read(slug, node_type)
+            if page is None:
+                raise NotFound("page", slug, hint="memex list shows all pages")
+            entry.subject, entry.outcome = _name(page), mode
+            forgetting = Forgetting(self.store, self.journal, self.transcripts, self.now)
+            result = forgetting.forget(page, mode, valid_to, self.config.recency_decay.half_life_days)
+            self.heal(force=True)
+            if mode == "hard":
+                self._ask(self.index.purge, lambda: None)
+        return result
 
-    def list_pages(self, node_type: str | None = None) -> list[WikiNode]:
-        """All pages, the latest change first."""
-        pages = self.store.list(node_type)
-        return sorted(pages, key=lambda page: (page.updated, page.slug), reverse=True)
+    def ingest_transcript(
+        self, input: IngestTranscriptInput, *, overwrite: bool = False
+    ) -> TranscriptLinkReport:
+        """Keep a transcript, its episode and what its cue phrases give (seed 000 §9.5).
 
-    @contextlib.contextmanager
-    def hurried(self, seconds: float) -> Iterator[None]:
-        """Inside, nothing waits longer than `seconds` for another process: the files answer instead."""
-        token = patience.set(seconds)
-        try:
-            yield
-        finally:
-            patience.reset(token)
+        Raises AlreadyExists (a FileExistsError) unless `overwrite`, ValueError for a session id or turn that
+        is none.
+        """
+        with timed_log(self.root, "ingest", input.session_id) as entry:
+            report = self.transcripts.ingest(input, overwrite=overwrite)
+            self.heal(force=True)
+            entry.outcome, entry.counts = report.outcome, {"turns": report.turn_count}
+        return report
 
-    def project_pages(self, project: str, node_types: Sequence[str], *, limit: int) -> list[PageRow]:
-        """Pages of a project (and of none) that hold now, the most important first."""
-        now = time.time()
-        self.heal()  # where it cannot, what the index knew a moment ago is still the better answer
-        table = PageTable(paths.index_path(self.root))
-        return self._ask(
-            lambda: table.of_project(project, node_types, now=now, limit=limit),
-            lambda: pages_of_project(self.root, project, node_types, now=now, limit=limit),
-        )
+    def apply_decay(self, dry_run: bool = False) -> list[tuple[str, float, float]]:
+        """Let importance fade (seed 000 §7, Utility 8): (slug, before, after) of every page that changed.
 
-    def list_sessions(
-        self, *, project: str | None = None, kind: str | None = None, limit: int | None = None
-    ) -> list[SessionSummary]:
-        """Captured sessions, the latest first (seed 000 §12.5); `kind` is user, subagent or internal."""
-        from_files = self.transcripts.list_sessions
-        summaries = self._ask(self._sessions.all, from_files) if self.heal().usable else from_files()
-        chosen = [s for s in summaries if project in (None, s.project) and kind in (None, s.kind or "user")]
-        return chosen[:limit]
+        Folds recalls.jsonl into front matter first; `dry_run` writes nothing.
+        """
+        with timed_log(self.root, "decay", "dry-run" if dry_run else "") as entry:
+            recalled = last_recalls(self.root)
+            if not dry_run and self.decay.enabled:
+                fold_recalls(self.root, self.store)
+            moment = to_seconds(self.now())
+            changes = self.decay.apply_decay(self.store, dry_run, now=moment, recalled=recalled)
+            self.heal(force=True)
+            entry.counts = {"pages": len(changes)}
+        return changes
 
-    def find_session(self, session_id: str) -> SessionSummary | None:
-        """The session of that id, or the only one whose id begins so."""
-        begun = [s for s in self.list_sessions() if s.session_id.startswith(session_id)]
-        exact = [s for s in begun if s.session_id == session_id]
-        return exact[0] if exact else begun[0] if len(begun) == 1 and session_id else None
+    def backup(self, output_path: Path, include_mem_db: bool = True) -> BackupReport:
+        """Every truth path in one archive (seed 000 §9.7). Raises Refused, WikiStoreError, OSError."""
+        with timed_log(self.root, "backup") as entry:
+            report = self._archive().backup(Path(output_path), include_mem_db)
+            entry.counts = {"files": report.file_counts.get("files", 0), "bytes": report.size_bytes}
+        return report
+
+    def check_backup(self, archive_path: Path) -> list[str]:
+        """What is wrong with an archive, every byte read; [] where it is sound."""
+        return self._archive().problems(Path(archive_path))
+
+    def restore(self, input_path: Path) -> RestoreReport:
+        """Put an archive in the place of what is here, which is kept beside it (seed 000 §9.8).
+
+        Raises Refused for an archive that is not sound; then nothing has changed.
+        """
+        with timed_log(self.root, "restore") as entry:
+            report = self._archive().restore(Path(input_path))
+            self.heal(force=True)
+            entry.counts = {"pages": report.file_counts.get("wiki", 0)}
+        return report
+
+    def export_nodes(self, node_type: str | None = None) -> dict[str, Any]:
+        """All pages as the JSON document of seed 000 §5.5."""
+        with timed_log(self.root, "export", node_type or "") as entry:
+            document = self._exchange().export_nodes(node_type)
+            entry.counts = {"pages": len(document["nodes"])}
+        return document
+
+    def import_nodes(self, document: Any, on_conflict: str = "skip") -> ImportReport:
+        """Pages from a document of seed 000 §5.5; `on_conflict` is skip, update or rename.
+
+        Raises ValueError for what is no such document; a node that is no page is refused by itself.
+        """
+        with timed_log(self.root, "import", on_conflict) as entry:
+            report = self._exchange().import_nodes(document, on_conflict)
+            self.heal(force=True)
+            entry.counts = {"imported": report.imported, "refused": len(report.refused)}
+        return report
 
     def delete_sessions(self, session_ids: Sequence[str]) -> list[str]:
         """Delete the sessions' transcripts, sidecars, episodes and part in nodes; they are never captured
@@ -226,38 +230,12 @@ class Memex:
         if left:
             self.delete_sessions(sorted(left))
 
-    def sidecars(self) -> Iterator[Sidecar]:
-        """The sidecar of every captured session that has a readable one."""
-        yield from self.transcripts.sidecars()
-
-    def forgotten(self) -> Forgotten:
-        """What was deleted on purpose."""
-        return self.journal.forgotten()
-
     def get_provenance(self, slug: str) -> ProvenanceReport:
         """Where a page comes from (seed 000 §12.4). Raises NotFound for a page that does not exist."""
-        page = self.read(slug)
-        if page is None:
-            raise NotFound("page", slug, hint="memex list shows all pages")
         self.heal()
-        linking: list[LinkedPage] = self._ask(lambda: self.links.linking_pages(page.slug, page.type), list)
-        episodes = sorted({link.slug for link in linking if link.node_type == "episode"})
-        own = [source.partition("#")[0] for source in page.sources]
-        if page.transcript_ref:
-            own.append(Path(page.transcript_ref).name.removesuffix(".jsonl"))
-        sessions = list(dict.fromkeys(own or episodes))
-        direct = page.transcript_ref or (paths.transcript_ref(own[0]) if own else None)
-        return ProvenanceReport(
-            slug=page.slug,
-            direct_transcript_ref=direct,
-            linked_episodes=episodes,
-            transcript_files=_existing(paths.transcript_path(self.root, name) for name in sessions),
-            meta_files=_existing(paths.sidecar_path(self.root, name) for name in sessions),
-            confidence="direct" if own else "inferred" if episodes else "none",
-            sources=page.sources,
-        )
+        return self.transcripts.get_provenance(slug)
 
-    def rebuild_index(self, *, force: bool = False) -> RebuildIndexReport:
+    def rebuild_index(self, force: bool = False) -> RebuildIndexReport:
         """Compare every file with the index, or build it anew with `force` (seed 000 §9.6)."""
         started = time.perf_counter()
         report = sync(self.index, self.root, force=force)
@@ -266,121 +244,70 @@ class Memex:
         self._report, self._healed_at = report, time.monotonic()
         skipped = 0 if report.rebuilt else report.unchanged
         errors = [f"{path}: {problem}" for path, problem in report.problems]
+        log_operation(self.root, "rebuild-index", "", "done", time.perf_counter() - started)
         return RebuildIndexReport(
             nodes_indexed=self.index.count() if report.rebuilt else report.changed,
             nodes_skipped=skipped,
             nodes_errored=len(errors),
-            duration_ms=_ms_since(started),
+            duration_ms=round((time.perf_counter() - started) * 1000, 3),
             errors=errors,
         )
 
-    def info(self) -> dict[str, Any]:
-        """What is here and how it runs, as JSON values."""
-        report = self.heal(force=True)
-        summaries = self.list_sessions()
-        broken: list[tuple[str, str]] = self._ask(self.links.broken_links, list)
-        return {
-            "version": __version__,
-            "memory_root": str(self.root),
-            "pages": self._ask(self.index.count_by_type, dict),
-            "pages_indexed": self._ask(self.index.count, int),
-            "sessions": len(summaries),
-            "last_session": max((s.ended_at for s in summaries), default=""),
-            "index": "usable" if report.usable else report.note,
-            "index_note": report.note,
-            "journal_mode": self.index.journal_mode,
-            "journal_mode_reason": self.index.journal_mode_reason,
-            "broken_links": [f"{path} -> {key}" for path, key in broken],
-            "page_warnings": self.page_warnings(),
-            "config_file": str(paths.config_path(self.root)),
-        }
+    def _put(self, node: WikiNode) -> Written:
+        written = self.store.put(node, now=self.now())
+        if written.change:
+            self.journal.page_changed(written.change, _name(written.node), written.node.title, self.now())
+        return written
 
-    def page_warnings(self) -> list[str]:
-        """Pages that could be read only in part, and why."""
-        self.heal()
-        found: list[tuple[str, str]] = self._ask(self.index.warnings, list)
-        return [f"{path}: {warning}" for path, warning in found]
+    def _search(self, text: str, limit: int) -> list[WikiNode]:
+        """Pages by relevance, for a model's prompt: no recall that counts."""
+        hits, _ = recall_pages(self.index, self.retriever, self.root, text, self.heal(), top_k=limit)
+        pages = (self.store.read(hit.slug, hit.node_type) for hit in hits)
+        return [page for page in pages if page is not None]
 
-    def index_problems(self) -> list[str]:
-        """What keeps the index from being used or trusted; [] when it is sound."""
-        report = self.heal(force=True)
-        if not report.usable:
-            return [report.note]
-        damage = self.index.check_health()
-        return [damage] if damage else []
+    def _consolidating(self) -> Consolidating:
+        from memex_core.consolidate import Consolidating
 
-    def _node_of(self, item: WriteInput) -> WikiNode:
-        page = self.store.find(item.type, item.title)
-        importance = self.config.pages.default_importance if item.importance is None else item.importance
-        node = WikiNode(
-            type=item.type, title=item.title, body=item.body, tags=item.tags, importance=importance
+        return Consolidating(
+            self.root, self.config, self.store, self.journal, self.now, self._search, self._client
         )
-        for name in ("links", "session_id", "transcript_ref", "expires_at", "valid_from", "valid_to"):
-            setattr(node, name, getattr(item, name))
-        node.sources = list(dict.fromkeys([*(page.sources if page else []), *item.sources]))
-        node.project = item.project or (page.project if page else None)
-        node.project_label = item.project_label or (page.project_label if page else None)
-        return node
 
-    def _broken_links(self, node: WikiNode) -> list[str]:
-        return self._ask(lambda: self.links.validate_links(f"{node.type}/{node.slug}"), list)
+    def _client(self) -> LLMClient:
+        from memex_core.llm import client_for
+        from memex_core.memory.consolidation_prompt import SYSTEM_PROMPT
 
-    def session_of_log(self, path: str) -> str | None:
-        """The session that was captured from the log at `path`, however the log is named."""
-        return self._ask(lambda: self._sessions.of_source(path), lambda: None) if self.heal().usable else None
+        return self.llm_client or client_for(self.config.llm, self.root, system=SYSTEM_PROMPT)
 
-    def _holders(self, keys: Iterable[str]) -> set[str]:
-        """The sessions found by any of these `sharing_keys`; from the sidecars where the index cannot say.
+    def _archive(self) -> BackupRestore:
+        from memex_core.archive.backup import BackupRestore
+        from memex_core.index.copy import copy_database
 
-        What this object remembered itself is known without a look at the disk, so that a sweep over thousands
-        of logs heals the index once, not once a session.
-        """
-        wanted = set(keys)
-        if not wanted:
-            return set()
-        if self._sidecars_changed() != self._sidecars_at:
-            self._sidecars_at = self._sidecars_changed()
-            self._remembered.clear()
-            self.heal(force=True)
-        if self._report.usable:
-            try:
-                own = {name for name, held in self._remembered.items() if held & wanted}
-                return own | self._sessions.holders(wanted)
-            except IndexUnusable:
-                pass
-        return {sidecar.session_id for sidecar in self.sidecars() if sidecar.sharing_keys() & wanted}
+        database = paths.index_path(self.root)
+        return BackupRestore(
+            self.root,
+            database,
+            copy_index=lambda copy: copy_database(database, copy),
+            rebuild_index=lambda: self.index.rebuild_from_wiki(),
+        )
 
-    def _note_committed(self, session_id: str, keys: set[str]) -> None:
-        """Called under the memory lock, so that no other writer's sidecar is taken for ours."""
-        self._remembered[session_id] = keys
-        self._sidecars_at = self._sidecars_changed()
+    def _exchange(self) -> ImportExport:
+        from memex_core.archive.import_export import ImportExport
+
+        return ImportExport(self.store, self._put, self.forgotten)
+
+    def _linked_episodes(self, page: WikiNode) -> list[str]:
+        """The slugs of the episodes that link to a page, and of those that it links to."""
+        name = f"{page.type}/{page.slug}"
+        here: list[str] = self._ask(
+            lambda: [link.slug for link in self.links.linking_pages(name) if link.node_type == "episode"],
+            list,
+        )
+        return here + [link for link in page.links if self.store.exists(link.rpartition("/")[2], "episode")]
+
+    def _committed(self, session_id: str, keys: set[str]) -> None:
+        self._holders.note(session_id, keys)
         self._healed_at = float("-inf")
 
-    def _sidecars_changed(self) -> int:
-        """When a sidecar was last added, replaced or removed, by anybody; 0 before the first."""
-        try:
-            return paths.transcripts_dir(self.root).stat().st_mtime_ns
-        except OSError:
-            return 0
 
-    def _note_recall(self, hits: list[Path]) -> None:
-        """One line in recalls.jsonl; a memory that cannot be written to still answers."""
-        try:
-            self.journal.recalled([path.relative_to(self.root).as_posix() for path in hits], self.now())
-        except OSError as error:
-            log_operation(self.root, "recall", "recalls.jsonl", "not noted", detail=error.strerror or "")
-
-    def _ask(self, question: Callable[[], Answer], otherwise: Callable[[], Answer]) -> Answer:
-        """The index's answer, or that of `otherwise` while it cannot be used."""
-        try:
-            return question()
-        except IndexUnusable:
-            return otherwise()
-
-
-def _existing(files: Iterable[Path]) -> list[str]:
-    return [str(path) for path in files if path.exists()]
-
-
-def _ms_since(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 3)
+def _name(page: WikiNode) -> str:
+    return f"{paths.FOLDER_OF_TYPE[page.type]}/{page.slug}"

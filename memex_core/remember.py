@@ -97,7 +97,7 @@ class Remembering:
             sidecar = self.transcripts.sidecar(session_id) or Sidecar(session_id)
             self.journal.forget_session(_own_part(sidecar), self.now())
             kept = self.pages.forget(sidecar)
-            self.transcripts.delete_transcript(session_id)
+            self.transcripts.remove(session_id)
             return kept
 
     def _turns_of_others(self, fresh: Sidecar, others: list[Sidecar]) -> set[str]:
@@ -157,11 +157,13 @@ class Remembering:
         others_turns: set[str],
     ) -> TranscriptLinkReport:
         previous = self.transcripts.sidecar(fresh.session_id)
-        header = self._header(session, fresh, staged, previous)
-        outcome = self.transcripts.commit(staged, header, previous, session.reader_version)
+        header = self._header(session, fresh, staged, None if session.replaces else previous)
+        outcome = self.transcripts.commit(
+            staged, header, previous, session.reader_version, replace=session.replaces
+        )
         _take_turns(fresh, staged)
         fresh.inherited_turns = _numbers_of(fresh, others_turns)
-        if previous is not None:
+        if previous is not None and not session.replaces:
             _keep_history(fresh, previous, merged=outcome == "merged")
         for gone in forgotten.sessions.values():
             if gone.turn_ids <= others_turns:

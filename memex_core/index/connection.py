@@ -104,7 +104,8 @@ def _connected(db_path: Path | str) -> Iterator[sqlite3.Connection]:
         try:
             db.row_factory = sqlite3.Row
             db.executescript(
-                "PRAGMA trusted_schema = 0; PRAGMA cell_size_check = 1; PRAGMA synchronous = NORMAL"
+                "PRAGMA trusted_schema = 0; PRAGMA cell_size_check = 1; PRAGMA synchronous = NORMAL;"
+                "PRAGMA secure_delete = ON"
             )
             yield db
         finally:

@@ -20,12 +20,15 @@ from memex_core.index.health import find_damage
 from memex_core.index.journal_mode import choose_journal_mode
 from memex_core.index.page_rows import put_page
 from memex_core.index.rebuild import build_new, fill_from_files, is_as_left, remember_file_as_left
+from memex_core.index.recall_counts import count_recalls
 from memex_core.model.node import WikiNode
 from memex_core.paths import FOLDER_OF_TYPE, NODE_TYPES, TYPE_OF_FOLDER
 from memex_core.text.clean import clean_text
 from memex_core.text.instant import to_iso
 from memex_core.text.links import name_key
 
+RECALL_WAIT_S = 0.2
+"""How long a recall waits to count itself; the next heal counts it otherwise."""
 _TYPE_ORDER = " ".join(f"WHEN '{kind}' THEN {i}" for i, kind in enumerate(NODE_TYPES))
 BY_TYPE = f"CASE node_type {_TYPE_ORDER} ELSE 9 END, path"
 """The order in which pages of one slug are meant."""
@@ -171,6 +174,27 @@ class IndexManager:
                 "UPDATE wiki_index SET access_count = access_count + 1, last_access = ? WHERE path = ?",
                 (to_iso(time.time()), path),
             )
+
+    def note_recalls(self, timeout: float = RECALL_WAIT_S) -> None:
+        """Bring the access counts to what recalls.jsonl says by now. Raises LockTimeout, IndexUnusable."""
+        with self.changing(timeout) as db:
+            count_recalls(db, self.root)
+
+    def get_access(self, slug: str, node_type: str | None = None) -> tuple[int, str | None]:
+        """How often a page was recalled and when last; (0, None) for one that is not there."""
+        with reading(self.db_path) as db:
+            row = db.execute(
+                "SELECT access_count, last_access FROM wiki_index WHERE path = ?",
+                (find_path(db, slug, node_type),),
+            ).fetchone()
+        return (row[0], row[1]) if row else (0, None)
+
+    def purge(self) -> None:
+        """Leave no word of deleted pages in the file: the full-text index drops what it only marked deleted,
+        and SQLite overwrites what it frees.
+        """
+        with self.changing() as db:
+            db.execute("INSERT INTO wiki_fts (wiki_fts) VALUES ('optimize')")
 
     def close(self) -> None:
         """Nothing is held open between operations."""

@@ -16,7 +16,7 @@ from memex_core.memory.cue_rules import find_under
 from memex_core.memory.cues import Cues, default_cues
 from memex_core.memory.own_words import Statement, plain_apostrophes, statements
 from memex_core.model.node import WriteInput
-from memex_core.model.session import Turn
+from memex_core.model.session import Turn, TurnStreamEntry
 
 TITLE_CHARS = 80
 """Of extracted text in a title."""
@@ -49,14 +49,16 @@ class NodeExtractor:
         self._tool_results = tool_results
         self._cues = cues or default_cues()
 
-    def extract(self, turns: Iterable[Turn]) -> list[WriteInput]:
+    def extract(self, turns: Iterable[Turn | TurnStreamEntry]) -> list[WriteInput]:
         """Turns of one session -> nodes, one per type and title, in order of first mention.
 
-        Turns are seen one at a time; what is kept grows with the results only.
+        Turns may also be objects of seed 000 §4.1 (ValueError for what is none). They are seen one at a time;
+        what is kept grows with the results only.
         """
         nodes: dict[tuple[str, str], WriteInput] = {}
         said_before = ""
-        for turn in turns:
+        for given in turns:
+            turn = given if isinstance(given, Turn) else Turn.from_entry(given)
             for node in self._from_turn(turn, said_before):
                 _merge(nodes, node)
             if turn.role == "agent":
@@ -65,12 +67,9 @@ class NodeExtractor:
                 said_before = ""
         return list(nodes.values())
 
-    def extract_from_turn(self, turn: Turn) -> list[WriteInput]:
+    def extract_from_turn(self, turn: Turn | TurnStreamEntry) -> list[WriteInput]:
         """The nodes of one turn, without its neighbours."""
-        nodes: dict[tuple[str, str], WriteInput] = {}
-        for node in self._from_turn(turn, ""):
-            _merge(nodes, node)
-        return list(nodes.values())
+        return self.extract([turn])
 
     def _from_turn(self, turn: Turn, said_before: str) -> Iterator[WriteInput]:
         if turn.role == "tool" and self._tool_results:

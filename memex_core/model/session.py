@@ -6,11 +6,12 @@ passes through memory one turn at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NotRequired, Protocol, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypedDict, get_args
 
 Role = Literal["user", "agent", "tool"]
+ROLES = get_args(Role)
 SessionKind = Literal["user", "subagent", "internal"]
 
 
@@ -53,6 +54,25 @@ class Turn:
     result: str | None = None
     query: str | None = None
     id: str = ""
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Turn:
+        """The turn in an object of seed 000 §4.1. Raises ValueError for what is none."""
+        role = entry.get("role") if isinstance(entry, Mapping) else None
+        if role not in ROLES:
+            raise ValueError(f"role must be one of {', '.join(ROLES)}, not {role!r}")
+        texts = {name: entry.get(name) for name in ("content", "ts", "tool_name", "result", "query")}
+        for name, value in texts.items():
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{name} must be a text, not {type(value).__name__}")
+        if texts["content"] is None and role != "tool":
+            raise ValueError("content is missing")
+        number = entry.get("turn", 0)
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise ValueError(f"turn must be a number, not {number!r}")
+        content = texts["content"] if texts["content"] is not None else texts["tool_name"]
+        tool = (texts["tool_name"], texts["result"], texts["query"])
+        return cls(role, content or "", texts["ts"] or "", number, *tool)
 
     def to_line(self) -> dict[str, Any]:
         """The JSON object of the transcript line, absent fields left out, key order fixed."""
@@ -139,7 +159,8 @@ class Session:
     format holds no counts. `retracted` are turn numbers that a rewind or rollback took back. `born_at` is
     when the log itself began (a fork's log is younger than the records copied into it). `skipped` counts
     what could not be read, by reason. `open_calls` are tool calls still without a result at the end of the
-    log ({"tool_name", "query"}): they become turns when they are answered or given up.
+    log ({"tool_name", "query"}): they become turns when they are answered or given up. `replaces` where a
+    caller gives the whole transcript anew: nothing that was kept of it before outlives it.
     """
 
     header: Header
@@ -156,3 +177,4 @@ class Session:
     sources: list[Source] = field(default_factory=list)
     reader_version: int = 1
     turn_count: int = 0
+    replaces: bool = False

@@ -4,6 +4,7 @@ forgotten.jsonl (what must never come back). One JSON object a line, one write a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -12,9 +13,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memex_core import paths
+from memex_core.errors import LockTimeout
 from memex_core.files.atomic import append_line, write_atomic
+from memex_core.files.lock import memory_lock
 
 DELETED = "(deleted)"
+EPISODE_CUE = "episode"
+CONSOLIDATED_CUE = "consolidated"
+TYPED_CUE = "typed"
+"""Cues of forgotten.jsonl for what no phrase of a session gave: a session's own page, what a model made of
+sessions (turn 0), what a person wrote (turn 0, no session)."""
+_RECALL_WAIT_S = 0.2
 
 
 class Journal:
@@ -42,8 +51,16 @@ class Journal:
 
     def recalled(self, pages: list[str], now: str) -> None:
         """Which pages a recall returned; `pages` are paths relative to the memory root."""
-        if pages:
+        if not pages:
+            return
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(LockTimeout):  # against a fold, which trims the file, at that moment
+                held.enter_context(memory_lock(self.root, _RECALL_WAIT_S))
             _append(paths.recalls_path(self.root), {"ts": now, "paths": pages})
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Every line of journal.jsonl that can be read, oldest first: ts, action, file, item, detail."""
+        yield from _lines(paths.journal_path(self.root))
 
     def forget_session(self, gone: ForgottenSession, now: str) -> None:
         line = {

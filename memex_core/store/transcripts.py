@@ -24,6 +24,14 @@ from memex_core.files.atomic import commit_staged, remove_file, staged_file, wri
 from memex_core.model.results import SessionSummary
 from memex_core.model.session import Header, Source, Turn
 from memex_core.model.sidecar import Sidecar
+from memex_core.store.transcript_lines import (
+    body_digest,
+    digest_of,
+    first_line,
+    prefix_digest,
+    turn_of,
+    words_of,
+)
 
 _TABLES = ("responses", "turn_ids", "turn_token_usage", "counted_elsewhere")
 
@@ -144,7 +152,7 @@ class Transcripts:
             return
         with file:
             for raw in file:
-                turn = _turn_of(raw)
+                turn = turn_of(raw)
                 if turn is not None:
                     yield turn
 
@@ -185,24 +193,31 @@ class Transcripts:
             yield staged
 
     def commit(
-        self, staged: StagedTurns, header: Header, previous: Sidecar | None, reader_version: int = 0
+        self,
+        staged: StagedTurns,
+        header: Header,
+        previous: Sidecar | None,
+        reader_version: int = 0,
+        *,
+        replace: bool = False,
     ) -> str:
         """Make the staged turns the transcript; returns "new", "unchanged", "extended", "replaced" or
         "merged".
 
         "merged": the log no longer begins with what we kept, so its new turns went behind ours; `staged`
         then describes the merged lines. "replaced": a newer reader gave every kept turn again, in its own
-        words.
+        words; or whatever differs, with `replace`.
         """
         path = self.get_transcript_path(header.session_id)
         outcome = _compare(path, staged, previous, reader_version)
+        outcome = "replaced" if replace and outcome == "merged" else outcome
         if outcome == "merged":
-            self._merge(path, staged, _kept_ids(path, _body_digest(path).lines, previous))
+            self._merge(path, staged, _kept_ids(path, body_digest(path).lines, previous))
         old_header = self.header(header.session_id)
         if old_header and isinstance(old_header.get("captured_at"), str) and old_header["captured_at"]:
             header.captured_at = old_header["captured_at"]
         line = orjson.dumps(header.to_line()) + b"\n"
-        if old_header is not None and _first_line(path) == line and _is_body(path, staged):
+        if old_header is not None and first_line(path) == line and _is_body(path, staged):
             return outcome
         with staged_file(path.parent) as (file, temp):
             file.write(line)
@@ -211,7 +226,7 @@ class Transcripts:
             commit_staged(file, temp, path)
         return outcome
 
-    def delete_transcript(self, session_id: str) -> bool:
+    def remove(self, session_id: str) -> bool:
         """Delete transcript and sidecar; True when either was there."""
         found = False
         for path in (self.get_transcript_path(session_id), self.get_meta_path(session_id)):
@@ -225,7 +240,7 @@ class Transcripts:
         known = {turn_id: number for number, turn_id in enumerate(ids, 1) if turn_id}
         words: dict[bytes, list[int]] = {}
         for turn in self.turns(path.name.removesuffix(".jsonl")):
-            words.setdefault(_words(turn), []).append(turn.turn)
+            words.setdefault(words_of(turn), []).append(turn.turn)
         with staged_file(path.parent) as (file, _temp):
             staged.roles = Counter()
             _copy_kept(path, file, staged.roles)
@@ -239,16 +254,16 @@ class Transcripts:
         staged.ids = ids
         staged.file.flush()
         staged.bytes = staged.file.tell()
-        staged.sha256 = _prefix_digest(staged.file, staged.bytes)
+        staged.sha256 = prefix_digest(staged.file, staged.bytes)
 
 
 def _compare(path: Path, staged: StagedTurns, previous: Sidecar | None, reader_version: int) -> str:
     if not path.exists():
         return "new"
-    kept = _body_digest(path)
+    kept = body_digest(path)
     if kept.size == staged.bytes and kept.sha256 == staged.sha256:
         return "unchanged"
-    if kept.size <= staged.bytes and kept.sha256 == _prefix_digest(staged.file, kept.size):
+    if kept.size <= staged.bytes and kept.sha256 == prefix_digest(staged.file, kept.size):
         return "extended"
     ids = _kept_ids(path, kept.lines, previous)
     newer = previous is not None and reader_version != previous.reader_version
@@ -264,56 +279,20 @@ def _kept_ids(path: Path, lines: int, previous: Sidecar | None) -> list[str]:
         with path.open("rb") as file:
             if b'"memex_session_header"' not in file.readline()[:60]:
                 file.seek(0)
-            if _digest(file, previous.body_bytes) == previous.body_sha256:
+            if digest_of(file, previous.body_bytes) == previous.body_sha256:
                 ids = list(previous.turn_ids)
     return ids + [""] * (lines - len(ids))
 
 
-@dataclass(slots=True)
-class _Body:
-    size: int
-    sha256: str
-    lines: int
-
-
-def _body_digest(path: Path) -> _Body:
-    """Size, hash and number of the turn lines of a transcript; its header line is not part of them."""
-    digest, size, lines = hashlib.sha256(), 0, 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            if number == 0 and b'"memex_session_header"' in line[:60]:
-                continue
-            digest.update(line)
-            size += len(line)
-            lines += 1
-    return _Body(size, digest.hexdigest(), lines)
-
-
 def _is_body(path: Path, staged: StagedTurns) -> bool:
-    body = _body_digest(path)
+    body = body_digest(path)
     return (body.size, body.sha256) == (staged.bytes, staged.sha256)
-
-
-def _prefix_digest(file: BinaryIO, size: int) -> str:
-    file.seek(0)
-    digest = _digest(file, size)
-    file.seek(0, os.SEEK_END)
-    return digest
-
-
-def _digest(file: BinaryIO, size: int) -> str:
-    """SHA-256 of the next `size` bytes of `file`."""
-    digest = hashlib.sha256()
-    while size > 0 and (chunk := file.read(min(size, 1 << 20))):
-        digest.update(chunk)
-        size -= len(chunk)
-    return digest.hexdigest()
 
 
 def _copy_kept(path: Path, file: BinaryIO, roles: Counter[str]) -> None:
     with path.open("rb") as kept:
         for number, line in enumerate(kept):
-            turn = _turn_of(line)
+            turn = turn_of(line)
             if turn is not None:
                 roles[turn.role] += 1
             if number or turn is not None:
@@ -329,9 +308,9 @@ def _append_unknown(
     numbers: list[int] = []
     staged.file.seek(0)
     for turn_id, raw in zip(list(staged.ids), staged.file, strict=True):
-        turn = _turn_of(raw)
+        turn = turn_of(raw)
         assert turn is not None
-        same = words.get(_words(turn), [])
+        same = words.get(words_of(turn), [])
         if turn_id in known:
             number = known[turn_id]
             if number in same:
@@ -348,29 +327,6 @@ def _append_unknown(
     return numbers, ids
 
 
-def _words(turn: Turn) -> bytes:
-    text = "\0".join((turn.role, turn.content, turn.query or "", turn.result or ""))
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()
-
-
-def _turn_of(raw: bytes) -> Turn | None:
-    try:
-        line = orjson.loads(raw)
-        if line.get("role") not in ("user", "agent", "tool"):
-            return None
-        return Turn(
-            line["role"],
-            str(line.get("content", "")),
-            str(line.get("ts", "")),
-            int(line.get("turn", 0)),
-            line.get("tool_name"),
-            line.get("result"),
-            line.get("query"),
-        )
-    except (ValueError, TypeError, AttributeError):
-        return None
-
-
 def _rendered(sidecar: dict[str, Any]) -> bytes:
     """JSON for a person: a key a line, what belongs to it indented; the long tables on one line each."""
     rows = []
@@ -380,11 +336,6 @@ def _rendered(sidecar: dict[str, Any]) -> bytes:
             b"  " + orjson.dumps(key) + b": " + orjson.dumps(value, option=option).replace(b"\n", b"\n  ")
         )
     return b"{\n" + b",\n".join(rows) + b"\n}\n"
-
-
-def _first_line(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.readline()
 
 
 def _read(path: Path) -> bytes | None:

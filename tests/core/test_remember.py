@@ -547,9 +547,8 @@ def test_a_deletion_that_was_cut_off_is_finished_by_the_next_sweep(
     memex.remember(session("s1", HELLO, NOTED))
     memex.remember(session("s2", ("x", "user", SAID), ("y", "agent", "Yes.")))
     with monkeypatch.context() as patch:
-        patch.setattr(
-            memex.transcripts, "delete_transcript", lambda name: (_ for _ in ()).throw(KeyboardInterrupt)
-        )
+        transcripts = memex._remembering.transcripts
+        patch.setattr(transcripts, "remove", lambda name: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             memex.delete_sessions(["s1"])
     memex.finish_deletions()

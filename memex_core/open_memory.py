@@ -1,0 +1,244 @@
+"""One memory root, opened: its rooms, its index healed, and what can be asked of it (seed 000 §9.2, §12).
+
+Nothing here changes truth; a recall leaves one line in recalls.jsonl.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memex_core import __version__, paths
+from memex_core.config import MemexConfig, load_config
+from memex_core.errors import LockTimeout
+from memex_core.files.operation_log import log_operation
+from memex_core.index.bm25_retriever import BM25Retriever
+from memex_core.index.connection import IndexUnusable, patience
+from memex_core.index.index_manager import RECALL_WAIT_S, IndexManager
+from memex_core.index.link_manager import LinkManager
+from memex_core.index.page_table import PageRow, PageTable, pages_of_project
+from memex_core.index.session_rows import SessionTable
+from memex_core.index.sync import SyncReport, recall_pages, sync
+from memex_core.model.node import WikiNode
+from memex_core.model.results import RecallResult, SessionSummary
+from memex_core.model.sidecar import Sidecar
+from memex_core.store.journal import Forgotten, Journal
+from memex_core.store.transcripts import Transcripts
+from memex_core.store.wiki_store import WikiStore
+
+HEAL_EVERY_S = 2.0
+"""A library, server or hook looks at the files again after this long; a command looks once, at its start."""
+MAX_TOP_K = 100
+
+Answer = TypeVar("Answer")
+
+
+def utc_now() -> str:
+    """Now as ISO 8601 UTC to the second, the form of every time that we write."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class OpenMemory:
+    """One memory root. `root` None: MEMEX_DATA_DIR, else ~/.memex; `config` None: its memex.toml. `now` gives
+    the time as ISO 8601 UTC.
+    """
+
+    def __init__(
+        self, root: Path | None = None, config: MemexConfig | None = None, now: Callable[[], str] = utc_now
+    ) -> None:
+        self.root = paths.data_dir() if root is None else root
+        self.config = load_config(self.root) if config is None else config
+        self.now = now
+        database = paths.index_path(self.root)
+        self.store = WikiStore(self.root, slug_algo=self.config.pages.slug_algo)
+        self.journal = Journal(self.root)
+        self.transcripts = Transcripts(self.root)
+        self.index = IndexManager(database, root=self.root, journal_mode=self.config.index.journal_mode)
+        self.links = LinkManager(database, root=self.root)
+        self.retriever = BM25Retriever(database, self.config.bm25.k1, self.config.bm25.b, root=self.root)
+        self._sessions = SessionTable(database, self.root)
+        self._opened = False
+        self._healed_at = float("-inf")
+        self._report = SyncReport()
+
+    def heal(self, *, force: bool = False) -> SyncReport:
+        """Bring the index to what the files say, at most every HEAL_EVERY_S seconds unless `force`."""
+        if force or time.monotonic() - self._healed_at > HEAL_EVERY_S:
+            anew = self.config.index.auto_rebuild_on_startup and not self._opened
+            self._report, self._opened = sync(self.index, self.root, force=anew), True
+            self._healed_at = time.monotonic()
+        return self._report
+
+    def recall(
+        self,
+        query: str,
+        top_k: int | None = None,
+        node_type: str | None = None,
+        time_range: tuple[str | None, str | None] | None = None,
+        tags: list[str] | None = None,
+        include_expired: bool = False,
+        project: str | None = None,
+    ) -> RecallResult:
+        """The best pages for any text (seed 000 §9.2); `project` is a project id.
+
+        Raises ValueError for a `top_k` outside 1..100, a wrong type or time range. Never for the query.
+        """
+        started = time.perf_counter()
+        limit = self.config.bm25.default_top_k if top_k is None else top_k
+        if not 1 <= limit <= MAX_TOP_K:
+            raise ValueError(f"top_k must be 1 to {MAX_TOP_K}, not {limit}")
+        if node_type is not None and node_type not in paths.NODE_TYPES:
+            raise ValueError(f"not a page type: {node_type!r}; one of {', '.join(paths.NODE_TYPES)}")
+        hits, note = recall_pages(
+            self.index,
+            self.retriever,
+            self.root,
+            query,
+            self.heal(),
+            top_k=limit,
+            node_type=node_type,
+            time_range=time_range,
+            tags=tags,
+            include_expired=include_expired,
+            project=project,
+        )
+        self._note_recall([Path(hit.file_path) for hit in hits])
+        total = self._ask(self.index.count, int)
+        seconds = time.perf_counter() - started
+        log_operation(self.root, "recall", node_type or "", "done", seconds, hits=len(hits))
+        return RecallResult(query, hits, total, search_time_ms=round(seconds * 1000, 3), note=note)
+
+    def read(self, name: str, node_type: str | None = None) -> WikiNode | None:
+        """The page under a slug, `<type>/<slug>`, session id (or how only one begins) or title, or None.
+
+        Its access counts include what recalls.jsonl knows. Reading has no side effect.
+        """
+        page = self._find(name, node_type)
+        if page is not None:
+            slug, kind = page.slug, page.type
+            count, last = self._ask(lambda: self.index.get_access(slug, kind), lambda: (0, None))
+            page.access_count = max(page.access_count, count)
+            page.last_access = max(page.last_access or "", last or "") or None
+        return page
+
+    def _find(self, name: str, node_type: str | None) -> WikiNode | None:
+        try:
+            page = self.store.read(name, node_type)
+        except ValueError:
+            page = None
+        if page is not None:
+            return page
+        types = [node_type] if node_type else list(paths.NODE_TYPES)
+        titled = next((page for each in types if (page := self.store.find(each, name))), None)
+        if titled is not None or node_type not in (None, "episode"):
+            return titled
+        begun = self.find_session(name)
+        return self.store.read(begun.session_id, "episode") if begun else None
+
+    def list_pages(self, node_type: str | None = None) -> list[WikiNode]:
+        """All pages, the latest change first."""
+        pages = self.store.list(node_type)
+        return sorted(pages, key=lambda page: (page.updated, page.slug), reverse=True)
+
+    @contextlib.contextmanager
+    def hurried(self, seconds: float) -> Iterator[None]:
+        """Inside, nothing waits longer than `seconds` for another process: the files answer instead."""
+        token = patience.set(seconds)
+        try:
+            yield
+        finally:
+            patience.reset(token)
+
+    def project_pages(self, project: str, node_types: Sequence[str], *, limit: int) -> list[PageRow]:
+        """Pages of a project (and of none) that hold now, the most important first."""
+        now = time.time()
+        self.heal()  # where it cannot, what the index knew a moment ago is still the better answer
+        table = PageTable(paths.index_path(self.root))
+        return self._ask(
+            lambda: table.of_project(project, node_types, now=now, limit=limit),
+            lambda: pages_of_project(self.root, project, node_types, now=now, limit=limit),
+        )
+
+    def list_sessions(
+        self, *, project: str | None = None, kind: str | None = None, limit: int | None = None
+    ) -> list[SessionSummary]:
+        """Captured sessions, the latest first (seed 000 §12.5); `kind` is user, subagent or internal."""
+        from_files = self.transcripts.list_sessions
+        summaries = self._ask(self._sessions.all, from_files) if self.heal().usable else from_files()
+        chosen = [s for s in summaries if project in (None, s.project) and kind in (None, s.kind or "user")]
+        return chosen[:limit]
+
+    def find_session(self, session_id: str) -> SessionSummary | None:
+        """The session of that id, or the only one whose id begins so."""
+        begun = [s for s in self.list_sessions() if s.session_id.startswith(session_id)]
+        exact = [s for s in begun if s.session_id == session_id]
+        return exact[0] if exact else begun[0] if len(begun) == 1 and session_id else None
+
+    def sidecars(self) -> Iterator[Sidecar]:
+        """The sidecar of every captured session that has a readable one."""
+        yield from self.transcripts.sidecars()
+
+    def forgotten(self) -> Forgotten:
+        """What was deleted on purpose."""
+        return self.journal.forgotten()
+
+    def info(self) -> dict[str, Any]:
+        """What is here and how it runs, as JSON values."""
+        report = self.heal(force=True)
+        summaries = self.list_sessions()
+        broken: list[tuple[str, str]] = self._ask(self.links.broken_links, list)
+        return {
+            "version": __version__,
+            "memory_root": str(self.root),
+            "pages": self._ask(self.index.count_by_type, dict),
+            "pages_indexed": self._ask(self.index.count, int),
+            "sessions": len(summaries),
+            "last_session": max((s.ended_at for s in summaries), default=""),
+            "index": "usable" if report.usable else report.note,
+            "index_note": report.note,
+            "journal_mode": self.index.journal_mode,
+            "journal_mode_reason": self.index.journal_mode_reason,
+            "broken_links": [f"{path} -> {key}" for path, key in broken],
+            "page_warnings": self.page_warnings(),
+            "config_file": str(paths.config_path(self.root)),
+        }
+
+    def page_warnings(self) -> list[str]:
+        """Pages that could be read only in part, and why."""
+        self.heal()
+        found: list[tuple[str, str]] = self._ask(self.index.warnings, list)
+        return [f"{path}: {warning}" for path, warning in found]
+
+    def index_problems(self) -> list[str]:
+        """What keeps the index from being used or trusted; [] when it is sound."""
+        report = self.heal(force=True)
+        if not report.usable:
+            return [report.note]
+        damage = self.index.check_health()
+        return [damage] if damage else []
+
+    def session_of_log(self, path: str) -> str | None:
+        """The session that was captured from the log at `path`, however the log is named."""
+        return self._ask(lambda: self._sessions.of_source(path), lambda: None) if self.heal().usable else None
+
+    def _note_recall(self, hits: list[Path]) -> None:
+        """One line in recalls.jsonl; a memory that cannot be written to still answers."""
+        try:
+            self.journal.recalled([path.relative_to(self.root).as_posix() for path in hits], self.now())
+            if hits:
+                self.index.note_recalls(min(patience.get(), RECALL_WAIT_S))
+        except OSError as error:
+            log_operation(self.root, "recall", "recalls.jsonl", "not noted", detail=error.strerror or "")
+        except (IndexUnusable, LockTimeout):
+            """The next heal counts it."""
+
+    def _ask(self, question: Callable[[], Answer], otherwise: Callable[[], Answer]) -> Answer:
+        """The index's answer, or that of `otherwise` while it cannot be used."""
+        try:
+            return question()
+        except IndexUnusable:
+            return otherwise()

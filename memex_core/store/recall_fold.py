@@ -1,0 +1,105 @@
+"""recalls.jsonl folded into front matter, then trimmed (DESIGN §1): counts move, none is lost or doubled.
+
+The plan holds absolute counts and is on disk before anything changes: a fold that was cut off is finished by
+the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memex_core import paths
+from memex_core.errors import BadPage, NotFound
+from memex_core.files.atomic import remove_file, write_atomic
+from memex_core.files.lock import memory_lock
+from memex_core.store.wiki_store import WikiStore
+
+_PLAN = ".recalls-folding.json"
+
+
+def last_recalls(root: Path) -> dict[str, str]:
+    """The time of the last recall of each page that recalls.jsonl names, by its path from the root."""
+    return {path: last for path, (_, last) in _tally(_whole_lines(root)).items()}
+
+
+def fold_recalls(root: Path, store: WikiStore) -> int:
+    """Move the counts of recalls.jsonl into the pages; returns how many pages they went to.
+
+    Raises LockTimeout, OSError, WikiStoreError; then the next fold goes on where this one ended.
+    """
+    with memory_lock(root):
+        _finish(root, store)
+        data = _whole_lines(root)
+        counts: dict[str, tuple[int, str]] = {}
+        for path, (times, last) in _tally(data).items():
+            page = _page(store, path)
+            if page is not None:
+                counts[path] = (page.access_count + times, max(page.last_access or "", last))
+        if not data:
+            return 0
+        plan = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "pages": counts}
+        write_atomic(root / _PLAN, json.dumps(plan).encode())
+        _finish(root, store)
+        return len(counts)
+
+
+def _finish(root: Path, store: WikiStore) -> None:
+    """Carry out the plan on disk, if there is one; doing so twice is like once."""
+    try:
+        plan = json.loads((root / _PLAN).read_bytes())
+        size, digest, pages = int(plan["bytes"]), str(plan["sha256"]), dict(plan["pages"])
+    except FileNotFoundError:
+        return
+    except (ValueError, KeyError, TypeError):
+        remove_file(root / _PLAN)
+        return
+    recalls = paths.recalls_path(root)
+    data = recalls.read_bytes() if recalls.exists() else b""
+    if len(data) >= size and hashlib.sha256(data[:size]).hexdigest() == digest:
+        write_atomic(recalls, data[size:])
+    for path, (count, last) in pages.items():
+        page = _page(store, path)
+        if page is not None and (page.access_count < count or (page.last_access or "") < last):
+            with contextlib.suppress(BadPage, NotFound):
+                store.amend(page.slug, page.type, access_count=count, last_access=last)
+    remove_file(root / _PLAN)
+
+
+def _page(store: WikiStore, path: str) -> Any:
+    _, _, name = path.partition("docs/")
+    folder, _, file = name.partition("/")
+    node_type = paths.TYPE_OF_FOLDER.get(folder)
+    return store.read(file.removesuffix(".md"), node_type) if node_type and file else None
+
+
+def _tally(data: bytes) -> dict[str, tuple[int, str]]:
+    """path -> (how often, when last)."""
+    found: dict[str, tuple[int, str]] = {}
+    for path, moment in _recalls(data):
+        times, last = found.get(path, (0, ""))
+        found[path] = (times + 1, max(last, moment))
+    return found
+
+
+def _recalls(data: bytes) -> Iterator[tuple[str, str]]:
+    for raw in data.splitlines():
+        try:
+            line = json.loads(raw)
+            moment, names = str(line["ts"]), {name for name in line["paths"] if isinstance(name, str)}
+        except (ValueError, KeyError, TypeError):
+            continue
+        for name in names:
+            yield name, moment
+
+
+def _whole_lines(root: Path) -> bytes:
+    try:
+        data = paths.recalls_path(root).read_bytes()
+    except FileNotFoundError:
+        return b""
+    return data[: data.rfind(b"\n") + 1]

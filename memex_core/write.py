@@ -1,0 +1,55 @@
+"""What may be written: a page as a caller asks for it, checked (seed 000 §4.2, §9.1)."""
+
+from __future__ import annotations
+
+import math
+
+from memex_core import paths
+from memex_core.config import PagesConfig
+from memex_core.model.node import WikiNode, WriteInput
+from memex_core.store.wiki_store import WikiStore
+from memex_core.text.instant import to_seconds
+
+_TIMES = ("expires_at", "valid_from", "valid_to")
+
+
+def checked_node(item: WriteInput, store: WikiStore, config: PagesConfig) -> WikiNode:
+    """The node that `item` asks for; sources and project of a page of that title stay.
+
+    Raises ValueError for a wrong type, a body over `max_body_chars`, an importance outside 0..1, a date that
+    is none, an episode without a session.
+    """
+    _check(item, config)
+    page = store.find(item.type, item.title)
+    importance = item.importance
+    if importance is None:
+        importance = page.importance if page else config.default_importance
+    node = WikiNode(item.type, item.title, item.body, tags=list(item.tags), importance=importance)
+    if item.type == "episode":
+        node.slug = paths.safe_id(item.session_id or "")
+    for name in ("links", "session_id", "transcript_ref", *_TIMES):
+        setattr(node, name, getattr(item, name))
+    node.sources = list(dict.fromkeys([*(page.sources if page else []), *item.sources]))
+    node.project = item.project or (page.project if page else None)
+    node.project_label = item.project_label or (page.project_label if page else None)
+    return node
+
+
+def _check(item: WriteInput, config: PagesConfig) -> None:
+    if item.type not in paths.NODE_TYPES:
+        raise ValueError(f"not a page type: {item.type!r}; one of {', '.join(paths.NODE_TYPES)}")
+    if not item.title.strip():
+        raise ValueError("a page needs a title")
+    if len(item.body) > config.max_body_chars:
+        most = f"max_body_chars ({config.max_body_chars:,})"
+        raise ValueError(f"the body has {len(item.body):,} characters, more than {most}")
+    if item.importance is not None and not (math.isfinite(item.importance) and 0 <= item.importance <= 1):
+        raise ValueError(f"importance must be 0 to 1, not {item.importance}")
+    if item.type == "episode" and not item.session_id:
+        raise ValueError("an episode needs the session_id of its session")
+    for name in _TIMES:
+        value = getattr(item, name)
+        if value is not None and to_seconds(value) is None:
+            raise ValueError(
+                f"{name} is not a date or time: {value!r}; write 2026-09-15 or 2026-09-15T10:00:00Z"
+            )
