@@ -62,12 +62,15 @@ class OpenMemory:
         self.retriever = BM25Retriever(database, self.config.bm25.k1, self.config.bm25.b, root=self.root)
         self._sessions = SessionTable(database, self.root)
         self._opened = False
+        self._healed_changes = 0
         self._healed_at = float("-inf")
         self._report = SyncReport()
 
     def heal(self, *, force: bool = False) -> SyncReport:
         """Bring the index to what the files say, at most every HEAL_EVERY_S seconds unless `force`."""
-        if force or time.monotonic() - self._healed_at > HEAL_EVERY_S:
+        behind = self.store.changes != self._healed_changes
+        if force or behind or time.monotonic() - self._healed_at > HEAL_EVERY_S:
+            self._healed_changes = self.store.changes
             anew = self.config.index.auto_rebuild_on_startup and not self._opened
             self._report, self._opened = sync(self.index, self.root, force=anew), True
             self._healed_at = time.monotonic()

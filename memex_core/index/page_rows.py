@@ -15,7 +15,7 @@ from memex_core.text.links import name_key
 from memex_core.text.query_terms import index_terms
 from memex_core.text.slug import fold, slugify
 
-BODY_LIMIT = 262_144
+BODY_LIMIT = 4_194_304
 """Characters of a body that are searched; what lies behind is kept in the page but not found."""
 
 _NAMES = """

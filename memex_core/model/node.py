@@ -34,7 +34,7 @@ class WriteInput:
 @dataclass(slots=True)
 class WikiNode:
     """One page. `extra` keeps front-matter keys that are not ours, `warning` says why a page is only partly
-    understood.
+    understood, `note` what is unusual about the form of one that is understood.
 
     Times are ISO 8601 UTC. `content_hash` is "sha256:" + hex digest of the body. `links` are the outgoing
     slugs. `started_at`, `ended_at`, `harness`, `kind` and `session_id` are set on episodes only.
@@ -68,6 +68,7 @@ class WikiNode:
     file_path: Path | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     warning: str = ""
+    note: str = field(default="", compare=False)
 
 
 WriteResult = WikiNode

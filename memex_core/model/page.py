@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -48,6 +49,9 @@ WRITTEN_IF_SET = (
 )
 OWNED_KEYS = (*ALWAYS_WRITTEN, *WRITTEN_IF_SET)
 
+LONG_BODY = 1_000_000
+OUR_MARKS = ("hand_edited", "decayed_at", "consolidated_hash")
+"""Keys that we write beside the owned ones, where there is a reason to."""
 HAND_EDITED = "hand_edited"
 """Set when we write to a page whose body a person changed: `content_hash` alone would forget that."""
 
@@ -90,7 +94,8 @@ def read_page(data: bytes, path: PurePath, *, modified: float) -> WikiNode:
     values: dict[str, Any] = {}
     if front is not None:
         try:
-            values = frontmatter.parse(front)
+            values, repeated = frontmatter.parse_counted(front)
+            problems += [f"{key} stands there twice; the last counts" for key in repeated]
         except FrontMatterError as error:
             problems.append(str(error))
             body = text.removeprefix("\ufeff")
@@ -103,6 +108,7 @@ def read_page(data: bytes, path: PurePath, *, modified: float) -> WikiNode:
     node.links = list(dict.fromkeys([*explicit, *parse_links(body)]))
     node.content_hash = body_hash(body)
     node.warning = "; ".join(problems)
+    node.note = "; ".join(_unusual(text, front, node))
     return node
 
 
@@ -166,6 +172,21 @@ def edited_by_hand(text: str) -> bool:
 def is_crlf(text: str) -> bool:
     """True where every line of `text` ends in CRLF, as editors on Windows write them."""
     return "\r\n" in text and text.count("\n") == text.count("\r\n")
+
+
+def _unusual(text: str, front: str | None, node: WikiNode) -> Iterator[str]:
+    """What is not as we would write it, and yet understood."""
+    if text.startswith("\ufeff"):
+        yield "begins with a byte order mark"
+    if is_crlf(text):
+        yield "has Windows line ends"
+    if front is None:
+        yield "has no front matter"
+    others = [key for key in node.extra if key not in OUR_MARKS]
+    if others:
+        yield f"has keys of its owner: {', '.join(others[:5])}"
+    if len(node.body) > LONG_BODY:
+        yield f"has {len(node.body):,} characters"
 
 
 def _type_of(path: PurePath, values: dict[str, Any], problems: list[str]) -> str:

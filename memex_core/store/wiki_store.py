@@ -38,7 +38,7 @@ from memex_core.text.links import link_key, parse_links
 from memex_core.text.slug import SlugAlgo, slugify
 
 _KEPT = ("id", "created", "access_count", "last_access")
-_NOT_COMPARED = {*_KEPT, "updated", "content_hash", "file_path", "extra", "warning", "slug"}
+_NOT_COMPARED = {*_KEPT, "updated", "content_hash", "file_path", "extra", "warning", "note", "slug"}
 _COMPARED = [name for name in WikiNode.__slots__ if name not in _NOT_COMPARED]
 _MISSING = object()
 
@@ -59,11 +59,15 @@ class Written:
 
 
 class WikiStore:
-    """Reads and writes the pages under `data_dir`, the memory root. Safe to use from several threads."""
+    """Reads and writes the pages under `data_dir`, the memory root. Safe to use from several threads.
+
+    `changes` grows with every change, so that whoever keeps an index of the pages knows that it is behind.
+    """
 
     def __init__(self, data_dir: Path, slug_algo: str = "kebab") -> None:
         self.root = data_dir
         self.slug_algo: SlugAlgo = "sha1" if slug_algo == "sha1" else "kebab"
+        self.changes = 0
         self._places = PagePlaces(data_dir, self.slug_algo, _read)
 
     def read(self, slug: str, node_type: str | None = None) -> WikiNode | None:
@@ -196,6 +200,7 @@ class WikiStore:
     def _changing(self, what: str) -> Iterator[None]:
         try:
             with memory_lock(self.root):
+                self.changes += 1
                 yield
         except MemexError:
             raise

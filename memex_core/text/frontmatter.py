@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -83,6 +84,14 @@ def replace(text: str, front: str, body: str) -> str:
 def parse(front: str) -> dict[str, Any]:
     """The keys of `front`: values are strings, None, and lists and dicts of them. Raises FrontMatterError."""
     return {entry.key: entry.value for entry in _entries(front)}
+
+
+def parse_counted(front: str) -> tuple[dict[str, Any], list[str]]:
+    """`parse`, and the keys that stand there more than once: the last value of each counts."""
+    entries = _entries(front)
+    values = {entry.key: entry.value for entry in entries}
+    counts = Counter(entry.key for entry in entries) if len(values) < len(entries) else {}
+    return values, [key for key, times in counts.items() if times > 1]
 
 
 def render(values: Mapping[str, Value], *, newline: str = "\n") -> str:
