@@ -1,11 +1,12 @@
 # make            = make test          make test-real = the real Claude Code and Codex (npm)
 # make check      = lint, types, architecture   make bench = the figures of benchmarks/
+# make docs       = docs/configuration.md from the code
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := test
-.PHONY: test check format test-real test-slow bench clean
+.PHONY: test check format test-real test-slow bench docs clean
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -34,6 +35,10 @@ test-slow: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.ready
+	$(BIN)/python -m memex_core.config.reference > docs/configuration.md.new
+	mv docs/configuration.md.new docs/configuration.md
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

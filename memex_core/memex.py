@@ -244,12 +244,13 @@ class Memex(OpenMemory):
         self._report, self._healed_at = report, time.monotonic()
         skipped = 0 if report.rebuilt else report.unchanged
         errors = [f"{path}: {problem}" for path, problem in report.problems]
-        log_operation(self.root, "rebuild-index", "", "done", time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        log_operation(self.root, "rebuild-index", "", "done", seconds, errors=len(errors))
         return RebuildIndexReport(
             nodes_indexed=self.index.count() if report.rebuilt else report.changed,
             nodes_skipped=skipped,
             nodes_errored=len(errors),
-            duration_ms=round((time.perf_counter() - started) * 1000, 3),
+            duration_ms=round(seconds * 1000, 3),
             errors=errors,
         )
 

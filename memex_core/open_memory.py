@@ -8,14 +8,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from memex_core import __version__, paths
-from memex_core.config import MemexConfig, load_config
+from memex_core.config import MemexConfig, config_problems, config_values, load_config
 from memex_core.errors import LockTimeout
-from memex_core.files.operation_log import log_operation
+from memex_core.files.operation_log import configure_log, log_file, log_operation
 from memex_core.index.bm25_retriever import BM25Retriever
 from memex_core.index.connection import IndexUnusable, patience
 from memex_core.index.index_manager import RECALL_WAIT_S, IndexManager
@@ -52,6 +53,7 @@ class OpenMemory:
     ) -> None:
         self.root = paths.data_dir() if root is None else root
         self.config = load_config(self.root) if config is None else config
+        configure_log(self.root, self.config.logging)
         self.now = now
         database = paths.index_path(self.root)
         self.store = WikiStore(self.root, slug_algo=self.config.pages.slug_algo)
@@ -208,6 +210,9 @@ class OpenMemory:
             "broken_links": [f"{path} -> {key}" for path, key in broken],
             "page_warnings": self.page_warnings(),
             "config_file": str(paths.config_path(self.root)),
+            "config": [asdict(setting) for setting in config_values(self.root)],
+            "config_problems": config_problems(self.root),
+            "log_file": str(log_file(self.root)),
         }
 
     def page_warnings(self) -> list[str]:

@@ -5,8 +5,10 @@ The only module that knows file names of the memory root.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,18 +26,80 @@ FOLDER_OF_TYPE = {
 }
 TYPE_OF_FOLDER = {folder: node_type for node_type, folder in FOLDER_OF_TYPE.items()}
 
+MAX_CONFIG_BYTES = 1 << 16
+"""More than any configuration needs, and read and parsed in a moment."""
+
 _SAFE_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?\Z")
 _WINDOWS_NAMES = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(1, 10))}
 
 
 def data_dir(env: Mapping[str, str] | None = None) -> Path:
-    """The memory root: MEMEX_DATA_DIR, else ~/.memex. Absolute; the folder may not exist yet."""
+    """The memory root: MEMEX_DATA_DIR, else where ~/.memex/memex.toml puts it, else ~/.memex (seed 000 §10).
+
+    Absolute; the folder may not exist yet.
+    """
     env = os.environ if env is None else env
     chosen = env.get("MEMEX_DATA_DIR", "")
-    home = env.get("HOME") or str(Path.home())
     if not chosen:
-        return (Path(home) / ".memex").absolute()
-    return Path(home + chosen[1:] if chosen == "~" or chosen.startswith("~/") else chosen).absolute()
+        return moved_root(env) or home_root(env)
+    return Path(_home(env) + chosen[1:] if chosen == "~" or chosen.startswith("~/") else chosen).absolute()
+
+
+def home_root(env: Mapping[str, str]) -> Path:
+    """~/.memex: the memory root unless something says otherwise, and the only one whose memex.toml may."""
+    return Path(_home(env), ".memex").absolute()
+
+
+def moved_root(env: Mapping[str, str]) -> Path | None:
+    """Where ~/.memex/memex.toml puts the memory root: [data_dir] path, else ~/.<[app] name>. None where it
+    says nothing, or nothing that can act; `config` then names what is wrong.
+    """
+    try:
+        data = read_config(config_path(home_root(env)))
+        if b"data_dir" not in data and b"app" not in data:  # every hook comes by here; most files say neither
+            return None
+        import tomllib
+
+        document = tomllib.loads(data.decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    path = _said(document, "data_dir", "path")
+    if path:
+        inside = path.removeprefix("~").lstrip("/") if path.startswith("~") else path
+        return Path(_home(env), inside).absolute() if is_root_path(path) else None
+    name = _said(document, "app", "name")
+    return Path(_home(env), f".{name}").absolute() if name != "memex" and is_safe_id(name) else None
+
+
+def is_root_path(text: str) -> bool:
+    """False for what [data_dir] path cannot be: another user's home, anything with a control character."""
+    foreign = text.startswith("~") and text != "~" and not text.startswith("~/")
+    return not foreign and not any(ord(char) < 32 or ord(char) == 127 for char in text)
+
+
+def read_config(path: Path) -> bytes:
+    """The bytes of a memex.toml. OSError where it is not a regular file, or no configuration by its size."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:  # O_NONBLOCK: a FIFO would be waited for
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if status.st_size > MAX_CONFIG_BYTES:
+            raise OSError(errno.EFBIG, f"larger than {MAX_CONFIG_BYTES >> 10} KiB", str(path))
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(MAX_CONFIG_BYTES)
+    finally:
+        os.close(fd)
+
+
+def _home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or str(Path.home())
+
+
+def _said(document: Mapping[str, object], section: str, key: str) -> str:
+    table = document.get(section)
+    value = table.get(key) if isinstance(table, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def safe_id(name: str) -> str:
@@ -44,11 +108,15 @@ def safe_id(name: str) -> str:
     Session ids come from foreign logs and from the command line: letters, digits, dot, dash, underscore,
     128 at most, never a reserved device name, never ending in a dot.
     """
-    if not _SAFE_ID.match(name) or name.split(".")[0].casefold() in _WINDOWS_NAMES:
+    if not is_safe_id(name):
         raise InvalidName(
             f"not a usable session id: {name[:80]!r}", hint="use letters, digits, '-', '_' and '.' only"
         )
     return name
+
+
+def is_safe_id(name: str) -> bool:
+    return bool(_SAFE_ID.match(name)) and name.split(".")[0].casefold() not in _WINDOWS_NAMES
 
 
 def docs_dir(root: Path) -> Path:

@@ -7,6 +7,22 @@ from pathlib import Path
 import pytest
 
 
+_FOREIGN = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "XDG_DATA_HOME",
+    "MEMEX_CHILD",
+    "MEMEX_API_KEY",
+    "MEMEX_LLM_PROVIDER",
+    "MEMEX_LLM_MODEL",
+    "MEMEX_LOG_LEVEL",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "VISUAL",
+    "EDITOR",
+)
+
+
 @pytest.fixture(autouse=True)
 def _scratch_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
@@ -14,7 +30,7 @@ def _scratch_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMEX_DATA_DIR", str(tmp_path / "memex"))
     monkeypatch.setenv("TZ", "UTC")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "MEMEX_CHILD", "MEMEX_API_KEY"):
+    for name in _FOREIGN:
         monkeypatch.delenv(name, raising=False)
 
 

@@ -31,6 +31,5 @@ def timed_log(root: Path, operation: str, subject: str = "") -> Iterator[Entry]:
         seconds = time.perf_counter() - started
         log_operation(root, operation, entry.subject, "failed", seconds, where(error))
         raise
-    log_operation(
-        root, operation, entry.subject, entry.outcome, time.perf_counter() - started, **entry.counts
-    )
+    seconds = time.perf_counter() - started
+    log_operation(root, operation, entry.subject, entry.outcome, seconds, "", level=None, **entry.counts)

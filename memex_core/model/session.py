@@ -58,7 +58,7 @@ class Turn:
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any]) -> Turn:
         """The turn in an object of seed 000 §4.1. Raises ValueError for what is none."""
-        role = entry.get("role") if isinstance(entry, Mapping) else None
+        role: Any = entry.get("role") if isinstance(entry, Mapping) else None
         if role not in ROLES:
             raise ValueError(f"role must be one of {', '.join(ROLES)}, not {role!r}")
         texts = {name: entry.get(name) for name in ("content", "ts", "tool_name", "result", "query")}
