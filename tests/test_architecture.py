@@ -16,7 +16,7 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 DOORKEEPERS = {
     "click": ("cli",),
-    "mcp": ("mcp_server.py",),
+    "mcp": ("mcp_server",),
     "watchdog": ("watcher.py",),
     "yaml": ("text/frontmatter.py",),
     "sqlite3": ("index/",),
