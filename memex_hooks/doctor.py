@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memex_core import paths
+from memex_core.archive.restore import finish_restore
 from memex_core.config import MemexConfig, config_problems, load_config
+from memex_core.errors import MemexError
+from memex_core.llm import tokens_today
 from memex_core.memex import Memex
+from memex_core.store.kept_answers import KeptAnswers
 from memex_hooks import spool
 from memex_hooks.capture import behind
 from memex_hooks.harness import Finding, Harness
@@ -21,6 +25,9 @@ from memex_hooks.self_check import check_path, scratch
 
 PENDING_LIMIT_S = 600.0
 """An envelope older than this has been missed by every worker since."""
+
+TOKEN_WARNING = 0.8
+"""Of the daily limit: whoever has used more learns of it before a consolidation ends early."""
 
 IN_PROGRESS_S = 120.0
 """A log that changed this recently belongs to a turn under way: its hook has yet to fire."""
@@ -36,8 +43,13 @@ class Named:
 
 def examine(root: Path, env: Mapping[str, str], harness_names: list[str], now: float) -> Iterator[Named]:
     """Every finding, in the order in which a person would mend them. Opens and heals the memory; changes
-    nothing else.
+    nothing else. Ends with a restore that can be neither finished nor undone: there is no whole memory then.
     """
+    restored = _restore_finding(root)
+    if restored:
+        yield Named("memory", restored)
+        if restored.level == "fail":
+            return
     for finding in _memory_findings(root, env, now):
         yield Named("memory", finding)
     for name in harness_names:
@@ -49,10 +61,20 @@ def examine(root: Path, env: Mapping[str, str], harness_names: list[str], now: f
             yield Named(name, finding)
 
 
+def _restore_finding(root: Path) -> Finding | None:
+    """What became of a restore that was cut off, None where there was none."""
+    try:
+        done = finish_restore(root)
+    except MemexError as error:
+        return Finding("fail", f"{error}; {error.hint}", "memex info")
+    return Finding("ok", done) if done else None
+
+
 def _memory_findings(root: Path, env: Mapping[str, str], now: float) -> Iterator[Finding]:
     yield from _config_findings(root)
     yield from _permission_findings(root)
     yield from _spool_findings(root, now)
+    yield from _consolidation_findings(root)
     yield from check_launcher(env)
     yield from _worker_findings(env)
     yield from _index_findings(root)
@@ -92,6 +114,18 @@ def _spool_findings(root: Path, now: float) -> Iterator[Finding]:
         yield Finding("ok", f"no event is stuck ({len(spool.pending(root))} waiting)")
 
 
+def _consolidation_findings(root: Path) -> Iterator[Finding]:
+    kept = list(KeptAnswers(root).folder.glob("*.json"))
+    if kept:
+        what = f"answers of a model that could not be read yet: {len(kept)}, in {kept[0].parent}"
+        yield Finding("warn", what, "memex consolidate")
+    limit = _config(root).llm.daily_token_limit
+    used = tokens_today(root) if limit else 0
+    if used > TOKEN_WARNING * limit:
+        what = f"{used:,} of the {limit:,} tokens of today are used; [llm] daily_token_limit stops the rest"
+        yield Finding("warn", what, f"${{EDITOR:-vi}} {paths.config_path(root)}")
+
+
 def _worker_findings(env: Mapping[str, str]) -> Iterator[Finding]:
     """The Python that the hooks start must have this package: an upgrade of Python can take it away."""
     python = installed_python(env)
@@ -128,7 +162,7 @@ def _index_findings(root: Path) -> Iterator[Finding]:
     for warning in bad_pages[:5]:
         yield Finding("warn", f"page: {warning}", "memex list --warnings")
     if not problems:
-        yield Finding("ok", f"the index is sound ({memex.info()['pages_indexed']} pages)")
+        yield Finding("ok", f"the index is sound ({memex.index.count()} pages)")
 
 
 def _config(root: Path) -> MemexConfig:
@@ -138,6 +172,7 @@ def _config(root: Path) -> MemexConfig:
 
 def _harness_findings(root: Path, harness: Harness, env: Mapping[str, str], now: float) -> Iterator[Finding]:
     yield from harness.check_hooks(env)
+    yield from harness.check_mcp(env)
     yield from _capture_findings(root, harness, env, now)
     with scratch() as folder:
         result = check_path(harness.NAME, folder)

@@ -23,6 +23,18 @@ from memex_hooks.self_check import QUERY, CheckResult, check_path, scratch
 
 Say = Callable[[str], None]
 
+_WORDS = {
+    ("hooks", False): ("hooks are in", "hooks were there already", "not wired"),
+    ("hooks", True): ("hooks removed from", "no hooks of ours", "hooks not removed"),
+    ("mcp", False): (
+        "MCP server registered in",
+        "MCP server was registered already",
+        "MCP server not registered",
+    ),
+    ("mcp", True): ("MCP server removed from", "no MCP server of ours", "MCP server not removed"),
+}
+"""What happened to a part, removed or not: done, nothing to do, failed."""
+
 
 class Progress(Protocol):
     """Makes a progress bar over a list, for a `with` statement."""
@@ -80,12 +92,12 @@ def _wire(present: list[str], env: Mapping[str, str], say: Say) -> list[str]:
     return problems
 
 
-def describe(report: Installed) -> str:
+def describe(report: Installed, *, removed: bool = False) -> str:
     """One line on what was done to a harness's settings."""
+    done, nothing, failed = _WORDS[report.part, removed]
     if report.problem:
-        return f"not wired: {report.problem}" + (f" ({report.hint})" if report.hint else "")
-    changed = [str(path) for path in report.changed]
-    return f"hooks are in {', '.join(changed)}" if changed else "hooks were there already"
+        return f"{failed}: {report.problem}" + (f" ({report.hint})" if report.hint else "")
+    return f"{done} {', '.join(map(str, report.changed))}" if report.changed else nothing
 
 
 def _capture_all(
@@ -156,6 +168,8 @@ def _say_next(present: list[str], root: Path, say: Say) -> None:
     for name in present:
         for line in HARNESSES[name].after_install():
             say(line)
+    if present:
+        say("To let the model itself search and write the memory: memex-hooks install --mcp")
     say("To undo: memex-hooks uninstall   (your memory stays)")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from memex_core.model.session import Session
+from memex_hooks.settings_file.receipts import Receipt
 
 EventKind = Literal["started", "prompted", "paused", "ended"]
 """started: a session begins or goes on; prompted: the user sent a prompt; paused: a turn, subagent or
@@ -52,13 +53,14 @@ class LogFile:
 @dataclass(slots=True)
 class HookEdit:
     """Result of planning an edit of a settings file: bytes before and after, and what a person should be
-    told.
+    told. `receipt`: what to keep for the way back, None where it follows from the bytes.
     """
 
     path: Path
     before: bytes | None
     after: bytes | None
     notes: list[str] = field(default_factory=list)
+    receipt: Receipt | None = None
 
 
 @dataclass(slots=True)
@@ -132,4 +134,20 @@ class Harness(Protocol):
 
     def check_hooks(self, env: Mapping[str, str]) -> list[Finding]:
         """Are our hooks there, once, and allowed to run? Retention risks of the harness belong here too."""
+        ...
+
+    def plan_mcp_install(
+        self, env: Mapping[str, str], command: list[str], variables: Mapping[str, str]
+    ) -> list[HookEdit]:
+        """The edits that register `command`, started with `variables`, as an MCP server of the user. Raises
+        Refused where that cannot be done safely, or where another server has our name.
+        """
+        ...
+
+    def plan_mcp_uninstall(self, env: Mapping[str, str]) -> list[HookEdit]:
+        """The edits that take our MCP server out again."""
+        ...
+
+    def check_mcp(self, env: Mapping[str, str]) -> list[Finding]:
+        """Does our MCP server start, and serve this memory? [] where it is not registered: it is optional."""
         ...

@@ -1,4 +1,5 @@
-"""Wiring the hooks into the harnesses, and taking them out again (DESIGN §4 Settings of others).
+"""Wiring the hooks and the MCP server into the harnesses, and taking them out again (DESIGN §4 Settings of
+others).
 
 Functions return what they did and print nothing. One harness whose settings cannot be edited does not keep
 the others from being wired: the refusal is in its result.
@@ -25,7 +26,8 @@ from memex_hooks.harness import Finding, Harness, HookEdit
 from memex_hooks.harnesses import HARNESSES
 from memex_hooks.settings_file.foreign_file import ChangedMeanwhile, real_path, replace_foreign
 from memex_hooks.settings_file.launcher import conf_path, data_home, launcher_command, script_path
-from memex_hooks.settings_file.receipts import Receipt, load_receipts, receipt_of, save_receipts
+from memex_hooks.settings_file.receipts import Part, Receipt, load_receipts, receipt_of, save_receipts
+from memex_hooks.settings_file.server_command import server_command, server_variables
 
 ATTEMPTS = 3
 SCRIPT_MODE = 0o700
@@ -47,13 +49,15 @@ class FileChange:
 
 @dataclass(slots=True)
 class Installed:
-    """What happened to one harness, or would: its files, what a person should know, why it was left alone."""
+    """What happened to one harness, or would: its files, what a person should know, why it was left alone.
+    `part`: whether this is about its hooks or about the MCP server."""
 
     harness: str
     changes: list[FileChange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problem: str = ""
     hint: str = ""
+    part: Part = "hooks"
 
     @property
     def changed(self) -> list[Path]:
@@ -68,41 +72,63 @@ class Installed:
 
 @dataclass(slots=True)
 class Wired:
-    """How one harness is wired: a few words for a status line, and what `check_hooks` sees."""
+    """How one harness is wired: a few words for a status line on its hooks and on the MCP server, and what
+    `check_hooks` sees."""
 
     harness: str
     state: str
     findings: list[Finding]
+    mcp: str
 
 
-def install(names: Iterable[str], env: Mapping[str, str], *, dry_run: bool = False) -> list[Installed]:
+def install(
+    names: Iterable[str],
+    env: Mapping[str, str],
+    *,
+    hooks: bool = True,
+    mcp: bool = False,
+    dry_run: bool = False,
+) -> list[Installed]:
     """Put hook.sh in place and our hooks into the settings of the named harnesses. Twice is like once.
 
-    Raises Refused for an unknown name or where our own files cannot be written, LockTimeout while another
+    `mcp`: register the MCP server too, one more result per harness; where it is registered already, it is
+    kept up to date in any case. `hooks` False leaves the hooks to the plugin. Raises Refused for an unknown
+    name or where our own files cannot be written or there is no server to start, LockTimeout while another
     process holds the memory.
     """
-    chosen = _chosen(names)
+    chosen, startable = _chosen(names), os.access(server_command(env)[0], os.X_OK)
+    if mcp and not startable:
+        raise Refused(f"{server_command(env)[0]} is not there", hint="install memex with ./install.sh or pip")
+    results = []
     with _locked(env, dry_run):
-        own = _place_own_files(env, dry_run)
-        results = []
+        own = _place_own_files(env, dry_run) if hooks else []
         for name, harness in chosen.items():
-            plan = partial(harness.plan_install, env, launcher_command(env))
-            results.append(_edit(name, plan, _change_of if dry_run else partial(_apply_addition, name, env)))
+            apply = _change_of if dry_run else partial(_apply_addition, name, env)
+            if hooks:
+                results.append(_edit(name, partial(harness.plan_install, env, launcher_command(env)), apply))
+            if mcp or (startable and harness.check_mcp(env)):
+                plan = partial(harness.plan_mcp_install, env, server_command(env), server_variables(env))
+                results.append(_edit(name, plan, apply, "mcp"))
     _note_own(results, own)
     return results
 
 
 def uninstall(names: Iterable[str], env: Mapping[str, str], *, dry_run: bool = False) -> list[Installed]:
-    """Take our hooks out of the named harnesses, then hook.sh and hook.conf once nothing runs them.
+    """Take our hooks and the MCP server out of the named harnesses, then hook.sh and hook.conf once nothing
+    runs them.
 
-    The memory stays. Raises Refused for an unknown name, LockTimeout while another process holds the memory.
+    The memory stays. The MCP server has a result of its own where there was one. Raises Refused for an
+    unknown name, LockTimeout while another process holds the memory.
     """
     chosen = _chosen(names)
+    results, servers = [], []
     with _locked(env, dry_run or not data_dir(env).is_dir()):
-        results = []
+        apply = _change_of if dry_run else partial(_apply_removal, env)
         for name, harness in chosen.items():
-            plan = partial(harness.plan_uninstall, env)
-            results.append(_edit(name, plan, _change_of if dry_run else partial(_apply_removal, env)))
+            results.append(_edit(name, partial(harness.plan_uninstall, env), apply))
+            servers.append(_edit(name, partial(harness.plan_mcp_uninstall, env), apply, "mcp"))
+        if not dry_run:
+            _forget_receipts([result for result in results + servers if not result.problem], env)
         left = [result.harness for result in results if result.problem]
         left += [
             name for name, harness in HARNESSES.items() if name not in chosen and _runs_hooks(harness, env)
@@ -112,7 +138,7 @@ def uninstall(names: Iterable[str], env: Mapping[str, str], *, dry_run: bool = F
     if left and results and script_path(env).exists():
         users = ", ".join(HARNESSES[name].TITLE for name in left)
         results[-1].notes.append(f"{script_path(env)} stays: {users} may still run it")
-    return results
+    return results + [result for result in servers if result.changes or result.problem]
 
 
 def status(names: Iterable[str], env: Mapping[str, str]) -> list[Wired]:
@@ -125,7 +151,7 @@ def status(names: Iterable[str], env: Mapping[str, str]) -> list[Wired]:
             state = "need attention (memex-hooks doctor)"
             if findings[0].level == "fail" and not _runs_hooks(harness, env):
                 state = "not installed"
-        results.append(Wired(name, state, findings))
+        results.append(Wired(name, state, findings, _server_state(harness.check_mcp(env))))
     return results
 
 
@@ -187,11 +213,20 @@ def _runs_hooks(harness: Harness, env: Mapping[str, str]) -> bool:
         return True
 
 
+def _server_state(findings: list[Finding]) -> str:
+    if any(finding.level == "fail" for finding in findings):
+        return "needs attention (memex-hooks doctor)"
+    return "registered" if findings else "not registered"
+
+
 def _edit(
-    name: str, plan: Callable[[], list[HookEdit]], apply: Callable[[HookEdit], FileChange]
+    name: str,
+    plan: Callable[[], list[HookEdit]],
+    apply: Callable[[HookEdit], FileChange],
+    part: Part = "hooks",
 ) -> Installed:
     """Plan and apply; plan again when a file changed in between, up to ATTEMPTS times."""
-    result = Installed(name)
+    result = Installed(name, part=part)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             for edit in plan():
@@ -223,7 +258,7 @@ def _apply_addition(name: str, env: Mapping[str, str], edit: HookEdit) -> FileCh
     earlier = receipts.get(target)
     if edit.before is not None and earlier is None:
         change.backup = _back_up(name, target, edit.before, env)
-    receipt = receipt_of(edit.before, edit.after, edit.path, earlier)
+    receipt = edit.receipt or receipt_of(edit.before, edit.after, edit.path, earlier)
     receipt.harness = name
     receipt.made_folder = receipt.made_folder or not target.parent.is_dir()
     save_receipts(env, {**receipts, target: receipt})
@@ -243,10 +278,18 @@ def _apply_removal(env: Mapping[str, str], edit: HookEdit) -> FileChange:
     return _change_of(edit)
 
 
+def _forget_receipts(done: list[Installed], env: Mapping[str, str]) -> None:
+    """What somebody else has taken out before leaves no edit, yet has a receipt."""
+    receipts, parts = load_receipts(env), {(result.harness, result.part) for result in done}
+    left = {path: one for path, one in receipts.items() if (one.harness, one.part) not in parts}
+    if left != receipts:
+        save_receipts(env, left)
+
+
 def _back_up(name: str, target: Path, data: bytes, env: Mapping[str, str]) -> Path:
     """Keep the bytes from before our first edit; their name follows from them, so nothing is overwritten."""
     digest = hashlib.sha256(data).hexdigest()[:8]
-    backup = data_dir(env) / "backups" / "install" / f"{name}.{digest}.{target.name}"
+    backup = data_dir(env) / "backups" / "install" / f"{name}.{digest}.{target.name.lstrip('.')}"
     if not backup.exists():
         write_atomic(backup, data)
     return backup

@@ -2,69 +2,113 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
-from memex_core.cli.output import open_memex, print_json, print_table, with_json
-from memex_core.errors import NotFound
-from memex_core.paths import NODE_TYPES
-
-
-@click.command()
-@click.argument("slug")
-@click.option(
-    "--type", "node_type", type=click.Choice(NODE_TYPES), help="Where two pages of that name exist."
+from memex_core.cli.arguments import page_argument, type_option, which_type_option
+from memex_core.cli.output import (
+    examples,
+    hurried,
+    is_terminal,
+    open_memex,
+    open_to_read,
+    print_json,
+    print_table,
+    shown,
+    with_json,
+    without_controls,
 )
+from memex_core.errors import NotFound
+from memex_core.model.node import WikiNode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    epilog=examples("memex show user-preference-ruff", "memex show 0f6d2c52", 'memex show "Our build server"')
+)
+@page_argument
+@which_type_option
 @with_json
 def show(slug: str, node_type: str | None, as_json: bool) -> None:
-    """Print a page: by its slug (file name without .md), a session id, or its title."""
-    page = open_memex().read(slug, node_type)
+    """Print a page: by its slug, a session id, or its title.
+
+    The slug is the file's name without .md; of a session id its beginning is enough.
+    """
+    page = open_to_read().read(slug, node_type)
     if page is None:
         raise NotFound("page", slug, hint="memex list shows all pages; memex recall searches them")
     if as_json:
         print_json(page)
     elif page.file_path is not None:
-        click.echo(page.file_path.read_text("utf-8", "replace"), nl=False)
+        _print_file(page.file_path)
 
 
-@click.command("list")
-@click.option("--type", "node_type", type=click.Choice(NODE_TYPES), help="Only pages of this type.")
-@click.option("--warnings", is_flag=True, help="Only pages that could be read only in part, and why.")
+@click.command(
+    "list", epilog=examples("memex list --type procedure", "memex list --tag python", "memex list --warnings")
+)
+@type_option
+@click.option("--tag", "tags", multiple=True, help="Only pages with this tag; repeat for more, all must fit.")
+@click.option("--warnings", is_flag=True, help="Only pages with something odd about them, and what.")
 @with_json
-def list_pages(node_type: str | None, warnings: bool, as_json: bool) -> None:
+def list_pages(node_type: str | None, tags: tuple[str, ...], warnings: bool, as_json: bool) -> None:
     """List pages, newest first."""
-    pages = [page for page in open_memex().list_pages(node_type) if page.warning or not warnings]
+    wanted = {tag.casefold() for tag in tags}
+    pages = [
+        page
+        for page in open_to_read().list_pages(node_type)
+        if (_odd(page) or not warnings) and wanted <= {tag.casefold() for tag in page.tags}
+    ]
     if as_json:
         print_json([_row(page) for page in pages])
         return
     if not pages:
-        click.echo("no pages yet" if not warnings else "no page has a warning")
+        click.echo("no page has a warning" if warnings else "no pages")
         return
     if warnings:
-        print_table([[page.slug, page.warning] for page in pages], ["SLUG", "WARNING"])
+        print_table([[page.slug, _odd(page)] for page in pages], ["SLUG", "WARNING"])
         return
     rows = [[page.updated[:10], page.type, page.slug, page.title[:80]] for page in pages]
     print_table(rows, ["UPDATED", "TYPE", "SLUG", "TITLE"])
 
 
-@click.command()
-@click.argument("slug")
+@click.command(epilog=examples("memex provenance user-preference-ruff"))
+@page_argument
 @with_json
 def provenance(slug: str, as_json: bool) -> None:
     """Where a page comes from: the sessions and turns behind it."""
-    report = open_memex().get_provenance(slug)
+    report = hurried(open_memex()).get_provenance(slug)
     if as_json:
         print_json(report)
         return
-    click.echo(f"{report.slug}: {report.confidence}")
+    known = {"direct": "its page says so", "inferred": "from links", "none": "nothing is known"}
+    click.echo(f"{shown(report.slug)}: {report.confidence} ({known[report.confidence]})")
     for source in report.sources:
-        click.echo(f"  said in {source.replace('#', ', turn ')}")
+        click.echo(f"  said in {shown(source.replace('#', ', turn '))}")
     for episode in report.linked_episodes:
         click.echo(f"  linked from session {episode}")
     for file in report.transcript_files:
         click.echo(f"  {file}")
 
 
-def _row(page: object) -> dict[str, object]:
+def _print_file(path: Path) -> None:
+    """As it is where it is piped; what would steer the terminal is left out on one."""
+    data = path.read_bytes()
+    if is_terminal(sys.stdout):
+        click.echo(without_controls(data.decode("utf-8", "replace").replace("\r\n", "\n")), nl=False)
+    else:
+        click.echo(data, nl=False)
+
+
+def _odd(page: WikiNode) -> str:
+    """Why a page is only partly understood, and what is unusual about its form."""
+    return "; ".join(part for part in (page.warning, page.note) if part)
+
+
+def _row(page: WikiNode) -> dict[str, object]:
     names = (
         "slug",
         "type",
@@ -75,6 +119,5 @@ def _row(page: object) -> dict[str, object]:
         "updated",
         "project_label",
         "file_path",
-        "warning",
     )
-    return {name: getattr(page, name) for name in names}
+    return {name: getattr(page, name) for name in names} | {"warning": _odd(page)}

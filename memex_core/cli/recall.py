@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from memex_core.cli.output import open_memex, print_json, with_json
-from memex_core.files.project import project_of
-from memex_core.memory.context_block import context_block
-from memex_core.model.results import RecallHit
-from memex_core.paths import NODE_TYPES
+from memex_core.cli.arguments import chosen_project, refusing_arguments, type_option
+from memex_core.cli.output import (
+    examples,
+    open_to_read,
+    print_json,
+    shown,
+    with_json,
+)
+
+if TYPE_CHECKING:
+    from memex_core.model.results import RecallHit
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "memex recall ruff",
+        "memex recall error handling --type procedure --since 2026-11-01",
+        "memex recall --project . --tag python --top-k 3 --format context",
+    )
+)
 @click.argument("query", nargs=-1)
 @click.option(
     "--top-k", type=click.IntRange(1, 100), default=None, help="At most this many pages (default 10)."
 )
-@click.option("--type", "node_type", type=click.Choice(NODE_TYPES), help="Only pages of this type.")
+@type_option
 @click.option("--tag", "tags", multiple=True, help="Only pages with this tag; repeat for more, all must fit.")
 @click.option(
     "--since", default=None, metavar="DATE", help="Changed (episodes: begun) on or after this date."
@@ -28,7 +41,11 @@ from memex_core.paths import NODE_TYPES
     "--until", default=None, metavar="DATE", help="Changed (episodes: begun) on or before this date."
 )
 @click.option(
-    "--project", default=None, metavar="DIR", help="Only pages of the project that this folder belongs to."
+    "--project",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Only pages of the project that this folder belongs to.",
 )
 @click.option("--include-expired", is_flag=True, help="Also pages whose time is over.")
 @click.option(
@@ -42,25 +59,28 @@ def recall(
     tags: tuple[str, ...],
     since: str | None,
     until: str | None,
-    project: str | None,
+    project: Path | None,
     include_expired: bool,
     form: str | None,
     as_json: bool,
 ) -> None:
-    """Find pages by what they say. Any text will do: memex recall "don't use c++" """
-    try:
-        result = open_memex().recall(
+    """Find pages by what they say.
+
+    Any text will do: memex recall "don't use c++"
+    """
+    with refusing_arguments():
+        result = open_to_read().recall(
             " ".join(query),
             top_k=top_k,
             node_type=node_type,
             time_range=(since, until) if since or until else None,
             tags=list(tags) or None,
             include_expired=include_expired,
-            project=project_of(str(Path(project).absolute())).id if project else None,
+            project=chosen_project(project).id or None,
         )
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
     if form == "context":
+        from memex_core.memory.context_block import context_block
+
         click.echo(context_block(result))
     elif as_json:
         print_json(result)
@@ -74,20 +94,15 @@ def _print_hits(hits: list[RecallHit], note: str) -> None:
     if not hits:
         click.echo("nothing found")
     for hit in hits:
-        origin = f", {hit.project_label}" if hit.project_label else ""
-        click.echo(
-            f"{hit.rank}. {click.style(hit.title, bold=True)}  ({hit.node_type}, {hit.updated[:10]}{origin})"
-        )
-        click.echo(f"   {_shown(hit.snippet)}")
-        click.echo(
-            click.style(
-                f"   {hit.file_path}" + (f"  from {', '.join(hit.sources[:3])}" if hit.sources else ""),
-                dim=True,
-            )
-        )
+        origin = f", {shown(hit.project_label)}" if hit.project_label else ""
+        title = click.style(shown(hit.title), bold=True)
+        click.echo(f"{hit.rank}. {title}  ({hit.node_type}, {hit.updated[:10]}{origin})")
+        click.echo(f"   {_said(hit.snippet)}")
+        sources = f"  from {', '.join(hit.sources[:3])}" if hit.sources else ""
+        click.echo(click.style(f"   {shown(hit.file_path + sources)}", dim=True))
 
 
-def _shown(snippet: str) -> str:
+def _said(snippet: str) -> str:
     """One line for a person; the list of places at a node's end is not what was said."""
     said = re.split(r"\s*\bSaid in:\s+- \[\[", snippet, maxsplit=1)[0]
-    return " ".join(said.replace("<mark>", "\x1b[1m").replace("</mark>", "\x1b[22m").split())
+    return shown(said).replace("<mark>", "\x1b[1m").replace("</mark>", "\x1b[22m")

@@ -2,59 +2,107 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
-from memex_core.cli.output import open_memex, print_json, print_table, with_json
-from memex_core.errors import NotFound, Refused
-from memex_core.files.project import project_of
-from memex_core.model.results import SessionSummary
-
-
-@click.group(invoke_without_command=True)
-@click.option(
-    "--project", default=None, metavar="DIR", help="Only sessions of the project that this folder belongs to."
+from memex_core import paths
+from memex_core.cli.arguments import MAX_COMPLETIONS, chosen_project
+from memex_core.cli.input import confirm
+from memex_core.cli.output import (
+    counted,
+    examples,
+    memory_root,
+    open_memex,
+    open_to_read,
+    print_json,
+    print_table,
+    shown,
+    with_json,
 )
-@click.option("--all", "every", is_flag=True, help="Also subagents and the harness's internal sessions.")
+from memex_core.errors import MemexError, NotFound
+
+if TYPE_CHECKING:
+    from memex_core.model.results import SessionSummary
+
+project_option = click.option(
+    "--project",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Only sessions of the project that this folder belongs to.",
+)
+every_option = click.option(
+    "--all", "every", is_flag=True, help="Also subagents and the harness's internal sessions."
+)
+
+
+def complete_session(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The ids of captured sessions that begin as typed."""
+    try:
+        names = sorted(path.name for path in paths.transcripts_dir(memory_root(context)).glob("*.meta.json"))
+    except (OSError, MemexError):
+        return []
+    ids = (name.removesuffix(".meta.json") for name in names if name[0] != ".")
+    return [CompletionItem(each) for each in ids if each.startswith(incomplete)][:MAX_COMPLETIONS]
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=examples(
+        "memex sessions --project .",
+        "memex sessions delete 0f6d2c52",
+        "memex sessions prune --older-than 90 --dry-run",
+    ),
+)
+@project_option
+@every_option
 @with_json
 @click.pass_context
-def sessions(context: click.Context, project: str | None, every: bool, as_json: bool) -> None:
+def sessions(context: click.Context, project: Path | None, every: bool, as_json: bool) -> None:
     """List captured sessions, newest first; delete or prune them."""
     if context.invoked_subcommand is None:
         _print_sessions(project, every, as_json)
 
 
-@sessions.command("list")
-@click.option(
-    "--project", default=None, metavar="DIR", help="Only sessions of the project that this folder belongs to."
-)
-@click.option("--all", "every", is_flag=True, help="Also subagents and the harness's internal sessions.")
+@sessions.command("list", epilog=examples("memex sessions list --all"))
+@project_option
+@every_option
 @with_json
-def list_sessions(project: str | None, every: bool, as_json: bool) -> None:
+def list_sessions(project: Path | None, every: bool, as_json: bool) -> None:
     """List captured sessions, newest first."""
     _print_sessions(project, every, as_json)
 
 
-@sessions.command()
-@click.argument("session_id")
+@sessions.command(epilog=examples("memex sessions delete 0f6d2c52"))
+@click.argument("session_id", shell_complete=complete_session)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_json
 def delete(session_id: str, yes: bool, as_json: bool) -> None:
-    """Delete a session: transcript, page, its part in extracted pages. It is never captured again."""
+    """Delete a session for good.
+
+    Its transcript, its page and its part in extracted pages; it is never captured again.
+    """
     memex = open_memex()
     found = memex.find_session(session_id)
     if found is None:
         raise NotFound("session", session_id, hint="memex sessions lists them")
-    name = f"{found.session_id} ({found.title or 'untitled'})"
-    _confirm(f"Delete {name}, its page and what you wrote into that page?", yes)
+    name = f"{found.session_id} ({shown(found.title) or 'untitled'})"
+    confirm(f"Delete {name}, its page and what you wrote into that page?", yes)
     _print_deleted([found], as_json, kept=memex.delete_sessions([found.session_id]))
 
 
-@sessions.command()
+@sessions.command(
+    epilog=examples(
+        "memex sessions prune --older-than 90 --dry-run", "memex sessions prune --older-than 90d --yes"
+    )
+)
 @click.option(
     "--older-than",
     required=True,
@@ -79,17 +127,9 @@ def prune(older_than: str, dry_run: bool, yes: bool, as_json: bool) -> None:
         if (summary.ended_at or summary.started_at or "9") < limit
     ]
     if old and not dry_run:
-        _confirm(f"Delete {len(old)} sessions that ended before {limit[:10]}?", yes)
+        confirm(f"Delete {counted(len(old), 'session')} that ended before {limit[:10]}?", yes)
     kept = [] if dry_run else memex.delete_sessions([summary.session_id for summary in old])
     _print_deleted(old, as_json, dry_run=dry_run, kept=kept)
-
-
-def _confirm(question: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise Refused("deleting asks for a confirmation", hint="add --yes")
-    click.confirm(question, abort=True)
 
 
 def _print_deleted(
@@ -105,16 +145,16 @@ def _print_deleted(
         )
         return
     for summary in summaries:
-        click.echo(f"{'would delete' if dry_run else 'deleted'} {summary.session_id}  {summary.title}")
+        click.echo(f"{'would delete' if dry_run else 'deleted'} {summary.session_id}  {shown(summary.title)}")
     for name in kept:
         click.echo(f"  {name} stays: another session said it too, or you edited it")
     if not summaries:
         click.echo("no session is that old")
 
 
-def _print_sessions(project: str | None, every: bool, as_json: bool) -> None:
-    project_id = project_of(str(Path(project).absolute())).id if project else None
-    found = open_memex().list_sessions(project=project_id, kind=None if every else "user")
+def _print_sessions(project: Path | None, every: bool, as_json: bool) -> None:
+    project_id = chosen_project(project).id or None
+    found = open_to_read().list_sessions(project=project_id, kind=None if every else "user")
     if as_json:
         print_json(found)
         return

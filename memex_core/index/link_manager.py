@@ -35,9 +35,9 @@ class LinkManager:
     A page is named by its slug or `<type>/<slug>`. Raises IndexUnusable.
     """
 
-    def __init__(self, db_path: Path, *, root: Path | None = None) -> None:
+    def __init__(self, db_path: Path | str, *, root: Path | None = None) -> None:
         self.db_path = db_path
-        self.root = db_path.parent if root is None else root
+        self.root = Path(db_path).parent if root is None else root
 
     def parse_links(self, body: str) -> list[str]:
         """The keys of the links in a body, without duplicates."""
@@ -47,7 +47,7 @@ class LinkManager:
         """Replace the links that go out of a page by those in `body`; returns their keys."""
         keys = parse_links(body)
         with memory_lock(self.root):
-            as_left = is_as_left(self.db_path)
+            as_left = is_as_left(Path(self.db_path))
             with writing(self.db_path) as db:
                 path = find_path(db, source_slug)
                 if path is None:
@@ -58,7 +58,7 @@ class LinkManager:
                 put_links(db, path, slug, keys)
                 seal(db, page_id)
             if as_left:
-                remember_file_as_left(self.db_path)
+                remember_file_as_left(Path(self.db_path))
         return keys
 
     def get_outgoing(self, slug: str) -> list[str]:

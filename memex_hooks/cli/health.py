@@ -59,11 +59,12 @@ def status(harnesses: tuple[str, ...], as_json: bool) -> None:
         missing, total = behind(memex, harness, env) if present[name] else ([], 0)
         captured = [s for s in memex.list_sessions() if s.harness == name]
         last = max((s.ended_at for s in captured), default="")
-        wired = wiring_status([name], env)[0].state if present[name] else "not found"
+        wired = wiring_status([name], env)[0] if present[name] else None
         rows.append(
             {
                 "harness": name,
-                "hooks": wired,
+                "hooks": wired.state if wired else "not found",
+                "mcp": wired.mcp if wired else "not found",
                 "captured": len(captured),
                 "on_disk": total,
                 "behind": len(missing),
@@ -80,7 +81,8 @@ def status(harnesses: tuple[str, ...], as_json: bool) -> None:
         if not present[str(row["harness"])]:
             click.echo(f"{title}: not on this machine")
             continue
-        click.echo(f"{title}: hooks {row['hooks']}; sessions captured: {row['captured']} (last {seen});")
+        click.echo(f"{title}: hooks {row['hooks']}; MCP server {row['mcp']}")
+        click.echo(f"  sessions captured: {row['captured']} (last {seen})")
         click.echo(
             f"  logs on disk: {row['on_disk']}, of which not in memory as they are there: {row['behind']}"
         )

@@ -20,18 +20,24 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Print the differe
 
 @click.command()
 @harness_option
+@click.option("--mcp", is_flag=True, help="Register the MCP server as well: memory tools for the model.")
+@click.option("--no-hooks", is_flag=True, help="With --mcp: only that, for those who use the plugin.")
 @dry_run_option
 @data_dir_option
-def install(harnesses: tuple[str, ...], dry_run: bool) -> None:
+def install(harnesses: tuple[str, ...], mcp: bool, no_hooks: bool, dry_run: bool) -> None:
     """Put our hooks into the settings of the harnesses; everything else in them stays byte for byte."""
+    if no_hooks and not mcp:
+        raise click.UsageError("--no-hooks leaves nothing to install; did you mean --mcp --no-hooks?")
     env = environment()
     names = chosen_or_present(harnesses, env)
     if not names:
         raise click.ClickException("no harness found; name one with --harness")
-    _print(install_uninstall.install(names, env, dry_run=dry_run), dry_run)
-    for name in () if dry_run else names:
+    _print(install_uninstall.install(names, env, hooks=not no_hooks, mcp=mcp, dry_run=dry_run), dry_run)
+    for name in () if dry_run or no_hooks else names:
         for line in HARNESSES[name].after_install():
             click.echo(line)
+    if mcp and not dry_run:
+        click.echo("Sessions that are open now have the memory tools once they are started again.")
 
 
 @click.command()
@@ -39,13 +45,9 @@ def install(harnesses: tuple[str, ...], dry_run: bool) -> None:
 @dry_run_option
 @data_dir_option
 def uninstall(harnesses: tuple[str, ...], dry_run: bool) -> None:
-    """Take our hooks out again. The memory stays."""
-    env = environment()
-    _print(
-        install_uninstall.uninstall(list(harnesses) or list(HARNESSES), env, dry_run=dry_run),
-        dry_run,
-        removed=True,
-    )
+    """Take our hooks and the MCP server out again. The memory stays."""
+    names = list(harnesses) or list(HARNESSES)
+    _print(install_uninstall.uninstall(names, environment(), dry_run=dry_run), dry_run, removed=True)
 
 
 @click.command()
@@ -67,19 +69,12 @@ def _progress(items: list[object], label: str) -> AbstractContextManager[Iterabl
 
 def _print(reports: list[Installed], dry_run: bool, *, removed: bool = False) -> None:
     for report in reports:
-        if dry_run:
-            click.echo(
-                report.diff or f"{HARNESSES[report.harness].TITLE}: nothing to change", nl=not report.diff
-            )
-        elif removed and not report.problem:
-            words = (
-                f"hooks removed from {', '.join(map(str, report.changed))}"
-                if report.changed
-                else "no hooks of ours"
-            )
-            click.echo(f"{HARNESSES[report.harness].TITLE}: {words}")
-        else:
-            click.echo(f"{HARNESSES[report.harness].TITLE}: {describe(report)}", err=bool(report.problem))
+        if dry_run and report.diff:
+            click.echo(report.diff, nl=False)
+        if report.problem or not (dry_run and report.diff):
+            unchanged = "nothing to change" if dry_run and not report.problem else ""
+            line = unchanged or describe(report, removed=removed)
+            click.echo(f"{HARNESSES[report.harness].TITLE}: {line}", err=bool(report.problem))
         for note in report.notes:
             click.echo(f"  {note}")
     if any(report.problem for report in reports):

@@ -16,7 +16,7 @@ from pathlib import Path
 from memex_core.errors import Refused
 from memex_hooks.settings_file import splice
 from memex_hooks.settings_file.receipts import HOOKS, Receipt
-from memex_hooks.settings_file.strict_json import HINT, Node, decode, parse, plain
+from memex_hooks.settings_file.strict_json import HINT, Node, decode, encode, parse_object, plain
 
 Owns = Callable[[str, Mapping[str, object]], bool]
 """(event, handler) -> is this handler ours?"""
@@ -40,7 +40,7 @@ class Entry:
 
 def entries_of(data: bytes, path: Path, owns: Owns) -> list[Entry]:
     """Our handlers in the order of the file. Raises Refused where the file is not strict JSON."""
-    return _entries(_root(decode(data, path), path), owns) if data.strip() else []
+    return _entries(parse_object(decode(data, path), path), owns) if data.strip() else []
 
 
 def with_hooks(before: bytes | None, path: Path, wanted: Mapping[str, Handler], owns: Owns) -> bytes:
@@ -51,12 +51,12 @@ def with_hooks(before: bytes | None, path: Path, wanted: Mapping[str, Handler], 
     that is to be made.
     """
     text = decode(before, path) if before and before.strip() else NEW_FILE
-    for event in sorted({entry.event for entry in _entries(_root(text, path), owns)} - set(wanted)):
+    for event in sorted({entry.event for entry in _entries(parse_object(text, path), owns)} - set(wanted)):
         text = _keep(text, path, event, owns, 0)
     for event, handler in wanted.items():
         text = _keep(text, path, event, owns, 1)
         text = _settle(text, path, event, handler, owns)
-    after = _encode(text, path)
+    after = encode(text, path)
     _verify(before, after, path, owns)
     return after
 
@@ -66,24 +66,17 @@ def without_hooks(before: bytes, path: Path, owns: Owns, receipt: Receipt) -> by
     if not before.strip():
         return before
     text = decode(before, path)
-    events = list(dict.fromkeys(entry.event for entry in _entries(_root(text, path), owns)))
+    events = list(dict.fromkeys(entry.event for entry in _entries(parse_object(text, path), owns)))
     if not events:
         return before
     for event in events:
         text = _keep(text, path, event, owns, 0, receipt)
     text = _prune(text, path, receipt)
-    if receipt.blank is not None and not _root(text, path).children:
+    if receipt.blank is not None and not parse_object(text, path).children:
         return receipt.blank.encode() if receipt.existed else None
-    after = _encode(text, path)
+    after = encode(text, path)
     _verify(before, after, path, owns)
     return after
-
-
-def _root(text: str, path: Path) -> Node:
-    root = parse(text, path)
-    if root.kind != "object":
-        raise Refused(f"{path}:1:1: the whole is not a JSON object", hint=HINT)
-    return root
 
 
 def _entries(root: Node, owns: Owns) -> list[Entry]:
@@ -113,7 +106,7 @@ def _is_ours(handler: Node, event: str, owns: Owns) -> bool:
 
 
 def _settle(text: str, path: Path, event: str, handler: Handler, owns: Owns) -> str:
-    root = _root(text, path)
+    root = parse_object(text, path)
     style = splice.style_of(text, root)
     present = [entry for entry in _entries(root, owns) if entry.event == event]
     if present:
@@ -139,7 +132,7 @@ def _keep(text: str, path: Path, event: str, owns: Owns, count: int, receipt: Re
     """`text` with at most `count` of our handlers in `event`: the first ones stay."""
     receipt = receipt or Receipt()
     while True:
-        root = _root(text, path)
+        root = parse_object(text, path)
         present = [entry for entry in _entries(root, owns) if entry.event == event]
         if len(present) <= count:
             return text
@@ -156,12 +149,12 @@ def _keep(text: str, path: Path, event: str, owns: Owns, count: int, receipt: Re
 
 def _prune(text: str, path: Path, receipt: Receipt) -> str:
     for event in receipt.events:
-        root = _root(text, path)
+        root = parse_object(text, path)
         hooks = root.get(HOOKS)
         groups = hooks.get(event) if hooks else None
         if hooks and groups and not groups.children:
             text = splice.remove_child(text, hooks, hooks.names.index(event), receipt.inner.get(HOOKS, ""))
-    root = _root(text, path)
+    root = parse_object(text, path)
     hooks = root.get(HOOKS)
     if receipt.hooks and hooks and not hooks.children:
         text = splice.remove_child(text, root, root.names.index(HOOKS), receipt.inner.get("", ""))
@@ -177,13 +170,6 @@ def _groups(root: Node, event: str) -> Node:
 
 def _handler_node(root: Node, entry: Entry) -> Node:
     return _handlers_of(_groups(root, entry.event).children[entry.group])[entry.handler]
-
-
-def _encode(text: str, path: Path) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused(f"{path}: the path of the hook script is not UTF-8", hint="set XDG_DATA_HOME") from None
 
 
 def _verify(before: bytes | None, after: bytes, path: Path, owns: Owns) -> None:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from memex_core.files.atomic import write_atomic
 from memex_hooks.settings_file.launcher import data_home
@@ -19,21 +20,28 @@ from memex_hooks.settings_file.strict_json import Node, decode, parse
 RECEIPTS = "receipts.json"
 HOOKS = "hooks"
 
+Part = Literal["hooks", "mcp"]
+"""What stands in a file: our hooks, or our MCP server."""
+
 
 @dataclass(slots=True)
 class Receipt:
-    """Of one file. `hooks`: the table of hooks is ours; `events`: so are these arrays in it. `blank`: the
-    text of a file that held nothing, None for one that held something; `existed`: there was a file. `inner`:
-    what stood between the brackets of a container that was empty (by event; HOOKS for the table; "" for the
-    root)."""
+    """Of one file. `hooks`: the table of hooks is ours; `events`: so are these arrays in it; `servers`: the
+    table of MCP servers is ours. `blank`: the text of a file that held nothing, None for one that held
+    something; `existed`: there was a file. `inner`: what stood between the brackets of a container that was
+    empty (by event; HOOKS or the name of the servers' table; "" for the root). `added`: the text that was
+    appended, with the line breaks before it, where the file is TOML."""
 
     harness: str = ""
+    part: Part = "hooks"
     hooks: bool = False
     events: list[str] = field(default_factory=list)
     existed: bool = True
     blank: str | None = None
     inner: dict[str, str] = field(default_factory=dict)
     made_folder: bool = False
+    servers: bool = False
+    added: str = ""
 
 
 def receipt_of(before: bytes | None, after: bytes, path: Path, earlier: Receipt | None) -> Receipt:
@@ -88,6 +96,11 @@ def load_receipts(env: Mapping[str, str]) -> dict[Path, Receipt]:
         return {Path(path): Receipt(**fields) for path, fields in stored["files"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
+
+
+def noted_files(receipts: Mapping[Path, Receipt], harness: str, part: Part) -> list[Path]:
+    """The files in which `part` was installed for `harness`."""
+    return [path for path, receipt in receipts.items() if (receipt.harness, receipt.part) == (harness, part)]
 
 
 def save_receipts(env: Mapping[str, str], receipts: Mapping[Path, Receipt]) -> None:

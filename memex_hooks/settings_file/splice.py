@@ -63,7 +63,7 @@ def remove_child(text: str, parent: Node, index: int, inner_when_empty: str = ""
 
 def replace_value(text: str, node: Node, value: object, style: Style) -> str:
     """`text` with `value` written where `node` stood."""
-    indent = _line_indent(text, node.start) if "\n" in text[node.start : node.end] else None
+    indent = _opening_indent(text, node) if "\n" in text[node.start : node.end] else None
     return text[: node.start] + render(value, indent, style) + text[node.end :]
 
 

@@ -57,6 +57,17 @@ def decode(data: bytes, path: Path) -> str:
         raise Refused(f"{path}:{_place(text, len(text))}: not UTF-8", hint=HINT) from None
 
 
+def encode(text: str, path: Path) -> bytes:
+    """The bytes of a settings file. Raises Refused where one of our own paths in it is not UTF-8."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused(
+            f"{path}: the path of memex or of the hook script is not UTF-8",
+            hint=f"set XDG_DATA_HOME or MEMEX_DATA_DIR; {HINT}",
+        ) from None
+
+
 def parse(text: str, path: Path) -> Node:
     """Text -> tree. Raises Refused with `path:line:column` and what is wrong there."""
     parser = _Parser(text, path)
@@ -64,6 +75,14 @@ def parse(text: str, path: Path) -> Node:
     rest = parser.skip(root.end)
     if rest != len(text):
         parser.refuse(rest, "something follows the end of the JSON value")
+    return root
+
+
+def parse_object(text: str, path: Path) -> Node:
+    """`parse` for a file that is one object. Raises Refused where it is anything else."""
+    root = parse(text, path)
+    if root.kind != "object":
+        raise Refused(f"{path}:1:1: the whole is not a JSON object", hint=HINT)
     return root
 
 
@@ -119,7 +138,7 @@ class _Parser:
         return self.refuse(at, self._what_stands_there(at))
 
     def _object(self, start: int, depth: int) -> Node:
-        node = Node("object", start)
+        node, seen = Node("object", start), set[str]()
         at = self.skip(start + 1)
         if self.text[at : at + 1] == "}":
             node.end = at + 1
@@ -127,8 +146,9 @@ class _Parser:
             if self.text[at : at + 1] != '"':
                 self.refuse(at, self._what_stands_there(at, "a name in double quotes"))
             name, end = self._string(at)
-            if name in node.names:
+            if name in seen:
                 self.refuse(at, f"the name {name!r} occurs twice in one object")
+            seen.add(name)
             node.names.append(name)
             node.name_starts.append(at)
             colon = self.skip(end)

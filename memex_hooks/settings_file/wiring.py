@@ -9,16 +9,18 @@ from pathlib import Path
 from memex_hooks.settings_file.foreign_file import read_foreign, real_path
 from memex_hooks.settings_file.hook_entries import Entry, Handler, entries_of, with_hooks, without_hooks
 from memex_hooks.settings_file.launcher import SCRIPT, event_command, launcher_command, parse_command, quote
-from memex_hooks.settings_file.receipts import Receipt, load_receipts
+from memex_hooks.settings_file.receipts import Receipt, load_receipts, noted_files
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A settings file as it is and as it should be; None stands for no file."""
+    """A settings file as it is and as it should be; None stands for no file. `receipt` is what to keep for
+    the way back, None where it follows from the bytes."""
 
     path: Path
     before: bytes | None
     after: bytes | None
+    receipt: Receipt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,8 @@ class Wiring:
         """`path` and every other file of this harness that a receipt names, without our hooks; only real
         changes."""
         receipts = load_receipts(env)
-        noted = [target for target, receipt in receipts.items() if receipt.harness == self.harness]
         changes = []
-        for place in _distinct([path, *noted]):
+        for place in distinct([path, *noted_files(receipts, self.harness, "hooks")]):
             before = read_foreign(place)
             if before is None or SCRIPT.encode() not in before:
                 continue  # a file that cannot name our script need not parse
@@ -95,7 +96,8 @@ def _lost_scripts(entries: Iterable[Entry]) -> list[Path]:
     return [script for script in scripts if not script.is_file()]
 
 
-def _distinct(paths: Iterable[Path]) -> list[Path]:
+def distinct(paths: Iterable[Path]) -> list[Path]:
+    """`paths` without those that lead to the same file as an earlier one."""
     first_of: dict[Path, Path] = {}
     for path in paths:
         first_of.setdefault(real_path(path), path)

@@ -15,6 +15,11 @@ from memex_hooks.harnesses.codex.log import (
     log_file,
     with_config_dir,
 )
+from memex_hooks.harnesses.codex.mcp_registration import (
+    check_mcp,
+    plan_mcp_install,
+    plan_mcp_uninstall,
+)
 from memex_hooks.harnesses.codex.reader import READER_VERSION, read_session
 from memex_hooks.harnesses.codex.settings import (
     after_install,
@@ -33,12 +38,15 @@ __all__ = [
     "TITLE",
     "after_install",
     "check_hooks",
+    "check_mcp",
     "config_dir",
     "find_logs",
     "is_present",
     "log_file",
     "parse_event",
     "plan_install",
+    "plan_mcp_install",
+    "plan_mcp_uninstall",
     "plan_uninstall",
     "read_session",
     "reply",

@@ -1,5 +1,5 @@
 """Codex's hooks.json and config.toml: our hooks, the features that silence them, and whether they are trusted
-(formats/codex.md §4.1, §4.3). config.toml is only ever read: trust is the user's to give."""
+(formats/codex.md §4.1, §4.3). config.toml is only read here: trust is the user's to give."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def check_hooks(env: Mapping[str, str]) -> list[Finding]:
     except Refused as refused:
         return [Finding("fail", str(refused), editor_command(path))]
     try:
-        config = tomllib.loads((read_foreign(config_path) or b"").decode("utf-8"))
+        config = tomllib.loads((read_foreign(config_path) or b"").decode("utf-8-sig"))
     except (Refused, ValueError) as error:
         return [Finding("fail", f"{config_path} cannot be read: {error}", editor_command(config_path))]
     plugin = _plugin(config)

@@ -1,0 +1,82 @@
+"""What several commands take: a page, a page type, a date, a project, a file; and what a wrong value gets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from memex_core import paths
+from memex_core.cli.output import Command, memory_root
+from memex_core.errors import InvalidName, MemexError
+from memex_core.files.project import Project, project_of
+from memex_core.text.instant import to_seconds
+
+MAX_COMPLETIONS = 500
+
+
+def date_option(name: str, help: str) -> Callable[[Command], Command]:
+    """An option for an ISO 8601 date or time, which stays as it was typed."""
+    return click.option(name, default=None, metavar="DATE", callback=_checked_date, help=help)
+
+
+def _checked_date(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and to_seconds(value) is None:
+        raise click.BadParameter(f"{value!r} is not a date such as 2026-09-15 or 2026-09-15T10:00:00Z")
+    return value.strip() if value else None
+
+
+def complete_page(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The slugs that begin as typed, from the names of the files alone."""
+    found = []
+    for node_type, folder in paths.FOLDER_OF_TYPE.items():
+        with contextlib.suppress(OSError, MemexError):
+            names = sorted(os.listdir(paths.docs_dir(memory_root(context)) / folder))
+            slugs = (name.removesuffix(".md") for name in names if name.endswith(".md") and name[0] != ".")
+            found += [CompletionItem(slug, help=node_type) for slug in slugs if slug.startswith(incomplete)]
+    return found[:MAX_COMPLETIONS]
+
+
+TYPE = click.Choice(paths.NODE_TYPES)
+FILE = click.Path(dir_okay=False, path_type=Path)
+page_argument = click.argument("slug", shell_complete=complete_page)
+type_option = click.option("--type", "node_type", type=TYPE, help="Only pages of this type.")
+which_type_option = click.option("--type", "node_type", type=TYPE, help="Where two pages of that name exist.")
+
+
+def chosen_project(folder: Path | None) -> Project:
+    """The project that a folder belongs to; an empty one for None."""
+    return project_of(str(folder.absolute()) if folder else "")
+
+
+@contextlib.contextmanager
+def refusing_arguments() -> Iterator[None]:
+    """What the API calls a wrong value (ValueError) is a wrong argument here: exit 2."""
+    try:
+        yield
+    except InvalidName as error:
+        raise click.UsageError(f"{error} ({error.hint})") from None
+    except (MemexError, UnicodeError):
+        raise
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def output_file(path: Path) -> Path:
+    """`path` if a file may be put there. Raises click.UsageError for a folder, device or pipe: what is put
+    there replaces what was there.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return path
+    if not stat.S_ISREG(mode):
+        raise click.UsageError(f"{path} is not a regular file")
+    return path

@@ -1,0 +1,95 @@
+"""`memex links`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from memex_core.cli.arguments import complete_page, which_type_option
+from memex_core.cli.output import examples, open_to_read, print_json, print_table, shown, with_json
+from memex_core.errors import NotFound
+
+if TYPE_CHECKING:
+    from memex_core.index.link_manager import LinkManager
+    from memex_core.open_memory import OpenMemory
+
+Answer = TypeVar("Answer")
+
+
+@click.command(epilog=examples("memex links zephyr", "memex links --broken", "memex links --graph | jq keys"))
+@click.argument("slug", required=False, shell_complete=complete_page)
+@which_type_option
+@click.option("--broken", is_flag=True, help="Every link of the memory whose page does not exist.")
+@click.option("--graph", is_flag=True, help="Every page with links, and where they lead.")
+@with_json
+def links(slug: str | None, node_type: str | None, broken: bool, graph: bool, as_json: bool) -> None:
+    """What a page links to, what links to it, what is broken."""
+    if sum((slug is not None, broken, graph)) != 1:
+        raise click.UsageError("say which links: those of a page, --broken or --graph")
+    memex = open_to_read()
+    if slug is not None:
+        _print_page(memex, slug, node_type, as_json)
+    elif broken:
+        _print_broken(_ask(memex, lambda known: known.broken_links()), as_json)
+    else:
+        _print_graph(_ask(memex, lambda known: known.get_link_graph()), as_json)
+
+
+def _ask(memex: OpenMemory, question: Callable[[LinkManager], Answer]) -> Answer:
+    """The index's answer, or that of one made of the files for this question."""
+    from memex_core.index.connection import IndexUnusable
+    from memex_core.index.link_manager import LinkManager
+    from memex_core.index.memory_index import index_in_memory
+
+    if memex.heal().usable:
+        try:
+            return question(memex.links)
+        except IndexUnusable:
+            pass
+    with index_in_memory(memex.root) as address:
+        return question(LinkManager(address, root=memex.root))
+
+
+def _print_page(memex: OpenMemory, slug: str, node_type: str | None, as_json: bool) -> None:
+    page = memex.read(slug, node_type)
+    if page is None:
+        raise NotFound("page", slug, hint="memex list shows all pages")
+    name = f"{page.type}/{page.slug}"
+    answer = _ask(
+        memex,
+        lambda known: {
+            "outgoing": known.get_outgoing(name),
+            "backlinks": known.get_backlinks(name),
+            "broken": known.validate_links(name),
+        },
+    )
+    if as_json:
+        print_json({"slug": page.slug, "type": page.type, **answer})
+        return
+    for heading, found in (("links to", answer["outgoing"]), ("linked from", answer["backlinks"])):
+        for each in found:
+            gone = "  (no such page)" if heading == "links to" and each in answer["broken"] else ""
+            click.echo(f"{heading}  {shown(each)}{gone}")
+    if not any(answer.values()):
+        click.echo("no links")
+
+
+def _print_broken(found: list[tuple[str, str]], as_json: bool) -> None:
+    if as_json:
+        print_json([{"page": path, "link": key} for path, key in found])
+    elif found:
+        print_table([[path, key] for path, key in found], ["PAGE", "LINKS TO"])
+    else:
+        click.echo("no link is broken")
+
+
+def _print_graph(graph: dict[str, list[str]], as_json: bool) -> None:
+    if as_json:
+        print_json(graph)
+        return
+    for slug, targets in graph.items():
+        click.echo(shown(f"{slug} -> {', '.join(targets)}"))
+    if not graph:
+        click.echo("no links")
