@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from memex_core import __version__, paths
 from memex_core.config import MemexConfig, config_problems, config_values, load_config
-from memex_core.errors import LockTimeout
+from memex_core.errors import ConfigError, LockTimeout
 from memex_core.files.operation_log import configure_log, log_file, log_operation
 from memex_core.index.bm25_retriever import BM25Retriever
 from memex_core.index.connection import IndexUnusable, patience
@@ -52,6 +52,7 @@ class OpenMemory:
         self, root: Path | None = None, config: MemexConfig | None = None, now: Callable[[], str] = utc_now
     ) -> None:
         self.root = paths.data_dir() if root is None else root
+        self._finish_restore()
         self.config = load_config(self.root) if config is None else config
         configure_log(self.root, self.config.logging)
         self.now = now
@@ -70,6 +71,7 @@ class OpenMemory:
 
     def heal(self, *, force: bool = False) -> SyncReport:
         """Bring the index to what the files say, at most every HEAL_EVERY_S seconds unless `force`."""
+        self._finish_restore()
         behind = self.store.changes != self._healed_changes
         if force or behind or time.monotonic() - self._healed_at > HEAL_EVERY_S:
             self._healed_changes = self.store.changes
@@ -210,10 +212,17 @@ class OpenMemory:
             "broken_links": [f"{path} -> {key}" for path, key in broken],
             "page_warnings": self.page_warnings(),
             "config_file": str(paths.config_path(self.root)),
-            "config": [asdict(setting) for setting in config_values(self.root)],
+            "config": self._settings(),
             "config_problems": config_problems(self.root),
             "log_file": str(log_file(self.root)),
         }
+
+    def _settings(self) -> list[dict[str, Any]]:
+        """Every setting that holds; [] where memex.toml cannot be read, which `config_problems` says."""
+        try:
+            return [asdict(setting) for setting in config_values(self.root)]
+        except ConfigError:
+            return []
 
     def page_warnings(self) -> list[str]:
         """Pages that could be read only in part, and why."""
@@ -232,6 +241,13 @@ class OpenMemory:
     def session_of_log(self, path: str) -> str | None:
         """The session that was captured from the log at `path`, however the log is named."""
         return self._ask(lambda: self._sessions.of_source(path), lambda: None) if self.heal().usable else None
+
+    def _finish_restore(self) -> None:
+        """A restore that was cut off is finished or undone before anything is read."""
+        if paths.restore_note_path(self.root).exists():
+            from memex_core.archive.restore import finish_restore  # a hook that has nothing to finish goes on
+
+            finish_restore(self.root)
 
     def _note_recall(self, hits: list[Path]) -> None:
         """One line in recalls.jsonl; a memory that cannot be written to still answers."""

@@ -173,5 +173,10 @@ def lock_path(root: Path) -> Path:
     return root / ".lock"
 
 
+def restore_note_path(root: Path) -> Path:
+    """Where a restore that is under way notes what it does; there only until it is done."""
+    return root / ".memex-restore.json"
+
+
 def logs_dir(root: Path) -> Path:
     return root / "logs"

@@ -143,7 +143,9 @@ class ConsolidationReport:
 
 @dataclass(slots=True)
 class BackupReport:
-    """Seed 000 §9.7. `file_counts` has wiki (pages), transcripts (sessions), mem_db and files (all)."""
+    """Seed 000 §9.7. `file_counts`: wiki (pages), transcripts (sessions), mem_db, files (all), and left_out:
+    files that no archive can hold, named in the manifest.
+    """
 
     archive_path: str
     size_bytes: int = 0

@@ -1,0 +1,56 @@
+"""Opening a memory: what a cut-off restore left is settled first; a slip in the configuration is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memex_core.archive import swap
+from memex_core.memex import Memex
+from memex_core.model.node import WriteInput
+
+
+def test_a_restore_that_was_cut_off_is_settled_when_the_memory_is_opened(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memex = Memex(root)
+    memex.write(WriteInput("entity", "Old", "old words"))
+    memex.backup(tmp_path / "a.tar.gz")
+    memex.write(WriteInput("entity", "New", "new words"))
+    with monkeypatch.context() as patch:
+        patch.setattr(swap, "_forward", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(swap, "_back", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            memex.restore(tmp_path / "a.tar.gz")
+    assert (root / ".memex-restore.json").exists()
+    whole = {("old",), ("new", "old")}
+    assert tuple(sorted(page.slug for page in Memex(root).list_pages())) in whole
+    assert not (root / ".memex-restore.json").exists()
+    assert {hit.slug for hit in Memex(root).recall("words").hits} in [set(slugs) for slugs in whole]
+
+
+def test_info_still_answers_where_the_configuration_cannot_be_read(root: Path) -> None:
+    memex = Memex(root)
+    memex.write(WriteInput("entity", "Zephyr", "Words."))
+    (root / "memex.toml").write_text("[bm25\n", "utf-8")
+    facts = memex.info()
+    assert facts["config"] == [] and "memex.toml" in facts["config_problems"][0]
+
+
+def test_info_says_every_setting_and_where_it_comes_from(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.mkdir()
+    (root / "memex.toml").write_text('[bm25]\nk1 = 1.5\n[llm]\napi_key = "sk-secret"\n', "utf-8")
+    monkeypatch.setenv("MEMEX_LLM_MODEL", "small")
+    facts = Memex(root).info()
+    told = {(s["section"], s["key"]): (s["value"], s["origin"]) for s in facts["config"]}
+    assert told["bm25", "k1"][0] == 1.5 and "memex.toml" in told["bm25", "k1"][1]
+    assert told["bm25", "b"][1] == "default" and told["llm", "model"] == ("small", "MEMEX_LLM_MODEL")
+    assert "sk-secret" not in str(facts)
+
+
+def test_the_index_can_be_built_anew_at_every_start(root: Path) -> None:
+    Memex(root).write(WriteInput("entity", "Zephyr", "Words."))
+    (root / "memex.toml").write_text("[index]\nauto_rebuild_on_startup = true\n", "utf-8")
+    memex = Memex(root)
+    assert memex.heal().rebuilt and not memex.heal(force=True).rebuilt
