@@ -261,8 +261,12 @@ class Memex(OpenMemory):
         return written
 
     def _search(self, text: str, limit: int) -> list[WikiNode]:
-        """Pages by relevance, for a model's prompt: no recall that counts."""
-        hits, _ = recall_pages(self.index, self.retriever, self.root, text, self.heal(), top_k=limit)
+        """Nodes by relevance, for a model's prompt: no recall that counts."""
+        report, hits = self.heal(), []
+        for node_type in (kind for kind in paths.NODE_TYPES if kind != "episode"):
+            options = {"top_k": max(limit // 4, 1), "node_type": node_type}
+            hits += recall_pages(self.index, self.retriever, self.root, text, report, **options)[0]
+        hits.sort(key=lambda hit: -hit.score)
         pages = (self.store.read(hit.slug, hit.node_type) for hit in hits)
         return [page for page in pages if page is not None]
 

@@ -7,6 +7,7 @@ out to be another session's.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from memex_core import paths
 from memex_core.config import MemexConfig
 from memex_core.errors import BadPage
 from memex_core.files.operation_log import log_operation
+from memex_core.files.walk import walk_pages
 from memex_core.memory.accounting import local_day
+from memex_core.memory.consolidated_page import MARK, states_nothing, without_episode, without_our_part
 from memex_core.memory.episode import Digest, episode_body, episode_title
 from memex_core.memory.extractor import NodeExtractor
 from memex_core.memory.node_page import (
@@ -27,10 +30,12 @@ from memex_core.memory.node_page import (
 from memex_core.model.node import WikiNode, WriteInput
 from memex_core.model.session import Turn
 from memex_core.model.sidecar import KeptNode, Sidecar
-from memex_core.store.journal import Forgotten, Journal, title_digest
+from memex_core.store.journal import EPISODE_CUE, Forgotten, Journal, title_digest
+from memex_core.store.kept_answers import KeptAnswers
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.generated import merge_generated, part_digest
+from memex_core.text.links import link_key, parse_links
 from memex_core.text.slug import title_key
 
 
@@ -60,7 +65,8 @@ class SessionPages:
         if sidecar.inherited_turns and digest.first_ts:
             sidecar.started_at = digest.first_ts  # a fork begins where its own part begins
         if sidecar.kind != "internal" and sidecar.turn_count > len(left_out):
-            self._write_episode(sidecar, previous, digest)
+            if (sidecar.session_id, 0, EPISODE_CUE, title_digest("")) not in forgotten.nodes:
+                self._write_episode(sidecar, previous, digest)
         elif previous is not None:
             self._remove(sidecar.session_id, "episode", "its turns belong to an earlier session")
         if self.config.extract.enabled:
@@ -76,8 +82,9 @@ class SessionPages:
         way is finished by the next one. Gives the nodes that stay.
         """
         said = self._inputs(sidecar)
+        KeptAnswers(self.root).drop_about(sidecar.session_id)
         gone, kept = {f"episodes/{sidecar.session_id}"}, set()
-        for name in {node.path for node in sidecar.nodes}:
+        for name in {node.path for node in sidecar.nodes} | self._naming(sidecar.session_id):
             page = self._find(name)
             if page is None or not any(_is_from(s, sidecar.session_id, None) for s in page.sources):
                 continue
@@ -89,18 +96,51 @@ class SessionPages:
         self.journal.scrub(gone)
         return sorted(kept)
 
+    def _naming(self, session_id: str) -> set[str]:
+        """The nodes whose front matter names the session: what a model made of it is in no sidecar."""
+        named = set()
+        for relative, _ in walk_pages(self.root):
+            path = self.root / relative
+            with contextlib.suppress(FileNotFoundError):
+                if path.parent.name != "episodes" and session_id.encode() in path.read_bytes():
+                    named.add(f"{path.parent.name}/{path.stem}")
+        return named
+
     def _forget_in(self, page: WikiNode, session_id: str, said: dict[tuple[str, str], WriteInput]) -> bool:
         """Take a session out of a node; False when the node went with it."""
+        was_consolidated = session_id in page.sources
         page.sources = [s for s in page.sources if not _is_from(s, session_id, None)]
+        page.links = [key for key in page.links if key != link_key(session_id)]
         edited = self.store.is_edited(page)
+        if was_consolidated and not self._forget_consolidated(page, edited):
+            return False
         if not page.sources and not edited:
             self._remove(page.slug, page.type, "its last source is gone")
             return False
-        page.body = without_session(page.body, session_id)
+        page.body = without_episode(without_session(page.body, session_id), session_id)
         mine = said.get((page.type, title_key(page.title)))
         if mine is not None and not edited:
             page.body = without_words(page.body, mine.body, self._words_of_others(page))
         self._put(page)
+        return True
+
+    def _forget_consolidated(self, page: WikiNode, edited: bool) -> bool:
+        """Take out what a model made of the session and others: whose words these are cannot be told. The
+        others are consolidated anew. False when nothing else was there and the node went with it.
+        """
+        body = without_our_part(page.body)
+        if body == page.body:
+            return True
+        for session_id in page.sources:
+            episode = self.store.read(session_id, "episode")
+            if episode is not None and episode.extra.get(MARK):
+                with contextlib.suppress(BadPage):  # then it is sent again only when it is named
+                    self.store.amend(episode.slug, "episode", extra={MARK: None})
+        if states_nothing(body) and not edited:
+            self._remove(page.slug, page.type, "what it said may be a deleted session's")
+            return False
+        lost = set(parse_links(page.body)) - set(parse_links(body))
+        page.body, page.links = body, [key for key in page.links if key not in lost]
         return True
 
     def _words_of_others(self, page: WikiNode) -> list[str]:

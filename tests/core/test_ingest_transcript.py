@@ -35,7 +35,7 @@ def request(session_id: str = "sess-1", turns: Any = None, **metadata: Any) -> I
 
 def lines(memex: Memex, session_id: str = "sess-1") -> list[dict[str, Any]]:
     path = memex.root / "transcripts" / f"{session_id}.jsonl"
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def test_the_turns_are_kept_as_they_were_given_behind_a_header(memex: Memex) -> None:
