@@ -17,6 +17,8 @@ MAX_FUNCTION_LINES = 60
 DOORKEEPERS = {
     "click": ("cli",),
     "mcp": ("mcp_server",),
+    "anyio": ("mcp_server",),
+    "pydantic": ("mcp_server",),
     "watchdog": ("watcher.py",),
     "yaml": ("text/frontmatter.py",),
     "sqlite3": ("index/",),

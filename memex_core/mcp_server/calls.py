@@ -1,0 +1,256 @@
+"""What a call of each tool does: one method of Memex, and how its result is told (seed 000 §7, Utility 11).
+
+Structured content is the result as it is, and what most programs show their model. Text is for the others;
+recalled text is fenced in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel
+
+from memex_core.errors import MemexError, NotFound
+from memex_core.files.lock import memory_lock
+from memex_core.mcp_server import tools
+from memex_core.mcp_server.evidence import LABEL, fenced, hit_line
+from memex_core.mcp_server.faults import ToolFault
+from memex_core.model.node import ConsolidateInput, WikiNode, WriteInput
+from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
+from memex_core.paths import NODE_TYPES
+from memex_core.text.clean import clean_text
+from memex_core.text.generated import merge_generated, without_markers
+from memex_core.text.instant import to_seconds
+from memex_core.text.links import parse_links
+from memex_core.text.redact import redact
+
+if TYPE_CHECKING:
+    from memex_core.memex import Memex
+
+MAX_BODY_CHARS = 100_000
+"""Of a page that is read."""
+MAX_EXPORT_CHARS = 500_000
+"""Of the JSON of the pages that one export gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of a call: `structured` as its output schema says, `texts` the same for a reader."""
+
+    structured: dict[str, Any]
+    texts: list[str]
+
+
+def call(memex: Memex, name: str, arguments: dict[str, Any]) -> Answer:
+    """Do what a client asked. Blocks.
+
+    Raises ToolFault, pydantic's ValidationError for arguments that do not fit, and what Memex raises.
+    """
+    change = _stored if tools.TOOLS[name].stores and memex.config.capture.redact else clean_text
+    given = tools.TOOLS[name].arguments.model_validate(_each_text(arguments, change))
+    answer = _ACTS[name](memex, given)
+    return Answer(_each_text(answer.structured, clean_text), [clean_text(text) for text in answer.texts])
+
+
+def _stored(text: str) -> str:
+    return redact(clean_text(text))
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return [_each_text(each, change) for each in value]
+    if isinstance(value, dict):
+        return {clean_text(str(key)): _each_text(each, change) for key, each in value.items()}
+    return value
+
+
+def _plain(result: BaseModel | Any, *says: str) -> Answer:
+    """A result that quotes nothing: what there is to say, and its JSON."""
+    structured = result.model_dump(exclude_defaults=True) if isinstance(result, BaseModel) else asdict(result)
+    return Answer(structured, [*filter(None, says), _json(structured)])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _recall(memex: Memex, given: tools.RecallArguments) -> Answer:
+    result = memex.recall(given.query, given.top_k, given.node_type)
+    result.note = " ".join(filter(None, [LABEL if result.hits else "", result.note]))
+    if not result.hits:
+        return Answer(asdict(result), [f"Nothing in memory fits. {result.note}".strip()])
+    heading = f"{len(result.hits)} of {result.total_indexed} pages:"
+    return Answer(asdict(result), [fenced(heading, map(hit_line, result.hits))])
+
+
+def _read(memex: Memex, given: tools.ReadArguments) -> Answer:
+    page = memex.read(given.slug, given.type)
+    if page is None:
+        raise NotFound("page", given.slug)
+    return page_answer(page)
+
+
+def page_answer(page: WikiNode) -> Answer:
+    """A page as it is, and as text."""
+    body = page.body[:MAX_BODY_CHARS]
+    left_out = len(page.body) - len(body)
+    note = LABEL + (f" The last {left_out:,} characters of the page are left out." if left_out else "")
+    own: dict[str, Any] = {name: getattr(page, name, "") for name in tools.PageAnswer.model_fields}
+    own |= {"note": note, "body": body, "file_path": str(page.file_path or "")}
+    says = [f"created {page.created[:10]}", f"updated {page.updated[:10]}", f"importance {page.importance:g}"]
+    says += [f"holds until {page.valid_to}"] if page.valid_to else []
+    says += [f"expires {page.expires_at}"] if page.expires_at else []
+    cut = [f"[{left_out:,} more characters are left out]"] if left_out else []
+    heading = f"{page.type}/{page.slug} ({', '.join(says)})"
+    text = fenced(heading, [f"# {page.title}", "", without_markers(body), *cut])
+    return Answer(tools.PageAnswer(**own).model_dump(), [text])
+
+
+def _write(memex: Memex, given: tools.WriteArguments) -> Answer:
+    with memory_lock(memex.root):
+        page = memex.store.find(given.type, given.title)
+        edited = page is not None and memex.store.is_edited(page)
+        node = memex.write(_write_input(memex, page, given, edited=edited))
+    says = [_what_happened(page, node, edited=edited)]
+    broken = _broken_links(memex, node)
+    if broken:
+        says.append(f"Links to pages that do not exist yet: {', '.join(broken)}.")
+    note = " ".join(says) if page or broken else ""
+    return _plain(tools.WriteAnswer(slug=node.slug, file_path=str(node.file_path), note=note), *says)
+
+
+def _write_input(
+    memex: Memex, page: WikiNode | None, given: tools.WriteArguments, *, edited: bool
+) -> WriteInput:
+    """What was given; of a page that is there already, what was not given stays."""
+    tags, links = given.tags or [], given.links or []
+    item = WriteInput(given.type, given.title, given.body, tags, given.importance, links)
+    if page is not None:
+        in_body = parse_links(page.body)
+        item.title = page.title
+        item.tags = page.tags if given.tags is None else tags
+        item.links = [link for link in page.links if link not in in_body] if given.links is None else links
+        item.transcript_ref, item.valid_from = page.transcript_ref, page.valid_from
+        item.valid_to, item.expires_at = (
+            _ahead(end, memex.now()) for end in (page.valid_to, page.expires_at)
+        )
+        if edited:
+            is_said = given.body.strip() in page.body
+            item.body = page.body if is_said else merge_generated(page.body, given.body, "")
+    most, size = memex.config.pages.max_body_chars, len(item.body)
+    if size > most:
+        raise ToolFault(f"body: a page holds {most:,} characters at most, this one would have {size:,}")
+    return item
+
+
+def _ahead(date: str | None, now: str) -> str | None:
+    """A date that is still to come: a page that is written again holds again."""
+    return date if date and (to_seconds(date) or 0.0) > (to_seconds(now) or 0.0) else None
+
+
+def _what_happened(before: WikiNode | None, after: WikiNode, *, edited: bool) -> str:
+    name = f"{after.type}/{after.slug}"
+    if before is None:
+        return f"Added {name}."
+    if before == after:
+        return f"{name} says so already; nothing was changed."
+    if edited:
+        return f"Updated {name}. A person has written on it: their words stay, and yours stand below them."
+    return f"Updated {name}, which was there already."
+
+
+def _broken_links(memex: Memex, node: WikiNode) -> list[str]:
+    try:
+        return memex.links.validate_links(f"{node.type}/{node.slug}")
+    except MemexError:  # the index cannot be asked now
+        return []
+
+
+def _forget(memex: Memex, given: tools.ForgetArguments) -> Answer:
+    slug, exists = given.slug, memex.store.exists
+    types = [] if "/" in slug else [kind for kind in NODE_TYPES if exists(slug, kind)]
+    if len(types) > 1:
+        names = " or ".join(f"{kind}/<slug>" for kind in types)
+        raise ToolFault(f"pages of several types have that slug: say {names}")
+    if not exists(slug):  # Memex.forget also takes a title, or how a session id begins
+        raise NotFound("page", slug)
+    result = memex.forget(given.slug, given.mode)
+    return _plain(tools.ForgetAnswer(slug=result.slug, forgotten=result.forgotten), _FORGOTTEN[given.mode])
+
+
+_FORGOTTEN = {
+    "soft": "The page is no longer recalled; its file stays.",
+    "decay": "The page will cease to be recalled; its file stays.",
+    "hard": "The page is deleted.",
+}
+
+
+def _ingest(memex: Memex, given: tools.IngestArguments) -> Answer:
+    numbered = enumerate(given.turns, 1)
+    turns = [turn.model_dump(exclude_none=True) | {"turn": number} for number, turn in numbered]
+    entries = cast("list[TurnStreamEntry]", turns)
+    return _plain(memex.ingest_transcript(IngestTranscriptInput(given.session_id, entries)))
+
+
+def _provenance(memex: Memex, given: tools.ProvenanceArguments) -> Answer:
+    return _plain(memex.get_provenance(given.slug))
+
+
+def _consolidate(memex: Memex, given: tools.ConsolidateArguments) -> Answer:
+    return _plain(memex.consolidate(ConsolidateInput(given.mode, max_episodes=given.max_episodes)))
+
+
+def _export(memex: Memex, given: tools.ExportArguments) -> Answer:
+    nodes = memex.export_nodes()["nodes"]
+    room, fitting = MAX_EXPORT_CHARS, []
+    for node in nodes:
+        room -= len(_json(node))
+        if room < 0:
+            break
+        fitting.append(node)
+    note = ""
+    if len(fitting) < len(nodes):
+        note = f"Only {len(fitting):,} of {len(nodes):,} pages fit: `memex export` in a terminal gives all."
+    return _plain(tools.ExportAnswer(nodes=fitting, note=note), LABEL, note)
+
+
+def _import(memex: Memex, given: tools.ImportArguments) -> Answer:
+    # The bytes of a file cannot be searched for secrets: such a page comes from its texts.
+    nodes = [{key: value for key, value in node.items() if key != "raw"} for node in given.nodes]
+    report = memex.import_nodes({"version": "1.0", "nodes": nodes}, "skip")
+    says = []
+    if report.conflicts:
+        says.append(f"Different pages are here already and stay as they are: {_some(report.conflicts)}.")
+    if report.refused:
+        says.append(f"No pages: {_some([_refused(name, why) for name, why in report.refused])}.")
+    if report.unchanged:
+        says.append(f"{len(report.unchanged):,} said the same already.")
+    return _plain(tools.ImportAnswer(imported=report.imported, note=" ".join(says)), *says)
+
+
+def _refused(name: str, why: str) -> str:
+    return name[:100] if os.sep in why else f"{name[:100]} ({why[:200]})"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:20])
+    return f"{shown} and {len(names) - 20:,} more" if len(names) > 20 else shown
+
+
+_ACTS: dict[str, Callable[[Memex, Any], Answer]] = {
+    "memex_recall": _recall,
+    "memex_read": _read,
+    "memex_write": _write,
+    "memex_forget": _forget,
+    "memex_provenance": _provenance,
+    "memex_consolidate": _consolidate,
+    "memex_ingest_transcript": _ingest,
+    "memex_export": _export,
+    "memex_import": _import,
+}
