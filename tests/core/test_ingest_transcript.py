@@ -90,8 +90,9 @@ def test_overwriting_replaces_transcript_sidecar_episode_and_nodes(memex: Memex)
     assert "flake8" not in (memex.root / "docs" / "episodes" / "sess-1.md").read_text("utf-8")
 
 
-def test_overwriting_with_the_same_changes_nothing(memex: Memex) -> None:
-    memex.ingest_transcript(request())
+def test_overwriting_with_the_same_changes_nothing(root: Path) -> None:
+    Memex(root, now=lambda: "2026-09-15T11:00:00Z").ingest_transcript(request())
+    memex = Memex(root, now=lambda: "2026-09-16T11:00:00Z")
     files = {path: path.read_bytes() for path in (memex.root / "docs").rglob("*.md")}
     assert memex.ingest_transcript(request(), overwrite=True).outcome == "unchanged"
     assert {path: path.read_bytes() for path in files} == files
