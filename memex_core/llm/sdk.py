@@ -1,0 +1,82 @@
+"""What the two official SDKs share: loaded when used, one attempt, one deadline, the key to one address."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import time
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+from memex_core.config import LLMConfig
+from memex_core.errors import LLMError
+from memex_core.llm.answer import Answer
+from memex_core.llm.asking import Asking
+from memex_core.llm.body import PIECE, read_bounded
+from memex_core.llm.connection import connection_failure
+from memex_core.llm.deadline import within
+from memex_core.llm.failures import CallFailed, failure_of_status
+from memex_core.llm.target import provider_facts, service
+
+
+class SdkClient(Asking):
+    """A client of a service that is asked through its own SDK, an extra of this package."""
+
+    def __init__(self, config: LLMConfig, root: Path, system: str = "") -> None:
+        super().__init__(config, root, system, service(config))
+        extra = provider_facts(config.provider)["extra"]
+        if importlib.util.find_spec(extra) is None:
+            raise LLMError(
+                f"the provider {config.provider} needs its SDK, which is not installed",
+                hint=f"pip install 'memex-hooks[{extra}]'",
+            )
+        self._extra = extra
+
+    @abstractmethod
+    def _client(self, sdk: Any, **options: Any) -> Any:
+        """The SDK's client object for `options`, which both SDKs understand alike."""
+
+    @abstractmethod
+    def _request(self, client: Any, prompt: str, max_tokens: int) -> Any:
+        """The SDK's streamed-response context manager for one request."""
+
+    @abstractmethod
+    def _read(self, body: bytes) -> Answer:
+        """The answer that a response body holds. Raises CallFailed."""
+
+    def _ask(self, prompt: str, max_tokens: int, deadline: float) -> Answer:
+        sdk: Any = importlib.import_module(self._extra)
+        http = sdk.DefaultHttpxClient(
+            follow_redirects=False,  # a redirect would carry the key to another host
+            trust_env=self.target.address.startswith("https:"),  # a proxy reads what is not encrypted
+        )
+        client = self._client(
+            sdk,
+            api_key=self.target.key,
+            base_url=self.target.address,
+            timeout=max(deadline - time.monotonic(), 0.001),
+            max_retries=0,
+            http_client=http,
+        )
+
+        def exchange() -> bytes:
+            with self._request(client, prompt, max_tokens) as response:
+                pieces = response.iter_bytes(PIECE)
+                return read_bounded(response.headers.get("Content-Length"), lambda: next(pieces, b""))
+
+        try:
+            return self._read(within(deadline, exchange))
+        except (CallFailed, TimeoutError):
+            raise
+        except sdk.APIStatusError as error:
+            headers, body = error.response.headers, error.response.content
+            raise failure_of_status(
+                error.status_code, body, headers.get("Retry-After"), self._sent(prompt)
+            ) from None
+        except Exception as error:  # the SDK passes on what its HTTP library raises while a body is read
+            raise connection_failure(error) from None
+        finally:
+            with contextlib.suppress(Exception):
+                client.close()
