@@ -215,6 +215,7 @@ class OpenMemory:
             "config": self._settings(),
             "config_problems": config_problems(self.root),
             "log_file": str(log_file(self.root)),
+            "model_tokens_today": self._tokens_today(),
         }
 
     def _settings(self) -> list[dict[str, Any]]:
@@ -223,6 +224,15 @@ class OpenMemory:
             return [asdict(setting) for setting in config_values(self.root)]
         except ConfigError:
             return []
+
+    def _tokens_today(self) -> int | str:
+        """What the models were asked and answered today; a word where the ledger cannot be read."""
+        from memex_core.llm import tokens_today  # no model is near unless somebody wants to know
+
+        try:
+            return tokens_today(self.root)
+        except OSError as error:
+            return f"unknown: {error.strerror}"
 
     def page_warnings(self) -> list[str]:
         """Pages that could be read only in part, and why."""

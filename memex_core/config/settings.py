@@ -92,7 +92,7 @@ class LLMConfig:
     )
     daily_token_limit: int = _key(
         0,
-        "Tokens a day (UTC), questions and answers together; a call that could exceed it is not made. 0: no "
+        "Tokens a day (from local midnight), questions and answers together; a call that could exceed it is not made. 0: no "
         "limit.",
         range=(0, 1_000_000_000),
     )

@@ -28,9 +28,9 @@ class Asking(ABC):
     `calls` holds every request that was made, in order; [llm] timeout bounds `complete` as a whole.
     """
 
-    MAY_READ_A_PART = False
+    may_read_a_part = False
     """Whether the provider silently drops what does not fit the model's context."""
-    OVERHEAD = 0
+    overhead = 0
     """Tokens that the provider itself adds to a prompt, at most."""
 
     def __init__(self, config: LLMConfig, root: Path, system: str, target: Target) -> None:
@@ -70,7 +70,7 @@ class Asking(ABC):
         return Sent((prompt, self.system), self.target.key)
 
     def _attempt(self, prompt: str, max_tokens: int, deadline: float) -> str:
-        most = most_tokens(prompt) + most_tokens(self.system) + self.OVERHEAD + max_tokens
+        most = most_tokens(prompt) + most_tokens(self.system) + self.overhead + max_tokens
         ticket = self._ledger.reserve(most)
         began = time.perf_counter()
         answer: Answer | None = None
@@ -92,7 +92,7 @@ class Asking(ABC):
         read, length = answer.prompt_tokens, len(prompt) + len(self.system)
         if answer.declined:
             return CallFailed("declined", "the model declined to answer")
-        if self.MAY_READ_A_PART and read and read * CHARS_A_TOKEN < length:
+        if self.may_read_a_part and read and read * CHARS_A_TOKEN < length:
             about = estimated_tokens(prompt) + estimated_tokens(self.system)
             return CallFailed("window", f"read only {read:,} of about {about:,} tokens")
         if not answer.text.strip():

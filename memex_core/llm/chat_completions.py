@@ -16,7 +16,7 @@ _SHAPE = "answered JSON of another shape"
 class LocalChat(Asking):
     """A server of this dialect, asked over plain http.client; what is special about each is its own class."""
 
-    MAY_READ_A_PART = True
+    may_read_a_part = True
 
     def _ask(self, prompt: str, max_tokens: int, deadline: float) -> Answer:
         body = {

@@ -43,7 +43,7 @@ class CommandClient(Asking):
                 hint="set [llm] model in memex.toml, or MEMEX_LLM_MODEL",
             )
         self._ready = ready_command(self._command)
-        self.OVERHEAD = self._ready.overhead if self._ready else 0
+        self.overhead = self._ready.overhead if self._ready else 0
         name = os.path.basename(self._command[0])
         target = Target("command", model, name, hints=hints_of(config, model, name))
         super().__init__(config, root, system, target)

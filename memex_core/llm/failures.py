@@ -19,7 +19,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 LONGEST_WAIT_S = 10.0
-SHORT_WAIT_S = 1.0
+SHORT_WAIT_S = 0.5
 MAX_QUOTE = 160
 ECHO = 20
 """So many characters of the prompt in a message make it an echo, which no failure repeats."""

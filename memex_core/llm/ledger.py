@@ -28,7 +28,10 @@ def ledger_path(root: Path) -> Path:
 
 
 def tokens_today(root: Path) -> int:
-    """The tokens that calls begun since the last local midnight used, or may use. 0 without a ledger."""
+    """The tokens that calls begun since the last local midnight used, or may use. 0 without a ledger.
+
+    OSError where there is one that cannot be read.
+    """
     now = datetime.now().astimezone()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     dates = {f'"{day.astimezone(UTC):%Y-%m-%d}'.encode() for day in (midnight, now, now + timedelta(hours=1))}

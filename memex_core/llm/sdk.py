@@ -26,13 +26,23 @@ class SdkClient(Asking):
 
     def __init__(self, config: LLMConfig, root: Path, system: str = "") -> None:
         super().__init__(config, root, system, service(config))
-        extra = provider_facts(config.provider)["extra"]
-        if importlib.util.find_spec(extra) is None:
-            raise LLMError(
-                f"the provider {config.provider} needs its SDK, which is not installed",
-                hint=f"pip install 'memex-hooks[{extra}]'",
-            )
-        self._extra = extra
+        self._extra: str = provider_facts(config.provider)["extra"]
+        if importlib.util.find_spec(self._extra) is None:
+            raise self._lacking("is not installed")
+
+    def complete(self, prompt: str, max_tokens: int) -> str:
+        """As every client; the SDK is loaded before the clock of [llm] timeout starts."""
+        try:
+            importlib.import_module(self._extra)
+        except Exception as error:
+            raise self._lacking(f"cannot be loaded ({type(error).__name__})") from error
+        return super().complete(prompt, max_tokens)
+
+    def _lacking(self, what: str) -> LLMError:
+        return LLMError(
+            f"the provider {self.target.provider} needs its SDK, which {what}",
+            hint=f"pip install 'memex-hooks[{self._extra}]'",
+        )
 
     @abstractmethod
     def _client(self, sdk: Any, **options: Any) -> Any:

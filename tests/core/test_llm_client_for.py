@@ -117,7 +117,7 @@ def test_importing_the_package_loads_no_network_library() -> None:
         "tomllib",
     }
     code = f"import sys, memex_core.llm; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
@@ -127,5 +127,5 @@ def test_a_client_of_a_local_server_loads_no_sdk() -> None:
         "from memex_core.llm import client_for; client_for(LLMConfig(), Path('x'));"
         "print(sorted({'openai', 'anthropic', 'pydantic', 'httpx'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

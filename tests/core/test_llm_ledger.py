@@ -78,7 +78,7 @@ def test_neither_content_nor_key_reaches_the_logs(root: Path) -> None:
         client(server, root).complete(PROMPT, 50)
         for _ in range(2):
             with pytest.raises(LLMError):
-                client(server, root, timeout=1.0).complete(PROMPT, 50)
+                client(server, root, timeout=0.5).complete(PROMPT, 50)
     written = b"".join(path.read_bytes() for path in paths.logs_dir(root).iterdir())
     assert written.count(b"\n") == 6
     for secret in (PROMPT, "cellar", KEY, "Keep notes"):
@@ -102,7 +102,7 @@ def test_a_failure_before_the_model_worked_costs_nothing(root: Path) -> None:
 
 def test_a_call_whose_cost_nobody_knows_stays_reserved(root: Path) -> None:
     with Provider(lp.hang) as server, pytest.raises(LLMError):
-        client(server, root, timeout=1.0, daily_token_limit=10_000).complete(PROMPT, 50)
+        client(server, root, timeout=0.5, daily_token_limit=10_000).complete(PROMPT, 50)
     reserved, failed = entries(root)
     assert (reserved["outcome"], failed["outcome"]) == ("reserved", "failed")
     assert failed["tokens"] == reserved["tokens"] > 50
@@ -221,7 +221,7 @@ def test_a_crash_leaves_the_reservation_counted(root: Path) -> None:
 
 def test_the_lock_is_free_while_the_model_thinks(root: Path) -> None:
     with Provider(lp.hang) as server:
-        asking = client(server, root, timeout=1.0, daily_token_limit=10_000)
+        asking = client(server, root, timeout=0.5, daily_token_limit=10_000)
 
         def ask() -> None:
             with pytest.raises(LLMError):

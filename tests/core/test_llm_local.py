@@ -273,7 +273,7 @@ def test_a_passing_trouble_is_asked_over_once_and_each_call_counts(trouble: lp.A
         text, calls = ask(provider, root)
     assert text == "a note"
     assert [call.outcome for call in calls] == ["failed", "ok"]
-    assert 0.9 < time.monotonic() - started < 5
+    assert 0.4 < time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("trouble", [lp.error(429, retry_after="0"), lp.error(502, retry_after="0")])
@@ -291,9 +291,9 @@ def test_a_long_wait_is_not_waited_for_but_told(root: Path) -> None:
 
 def test_a_wait_is_as_long_as_the_server_asks(root: Path) -> None:
     started = time.monotonic()
-    with Provider(lp.error(429, retry_after="1.6"), lp.chat("a note")) as provider:
+    with Provider(lp.error(429, retry_after="1.1"), lp.chat("a note")) as provider:
         ask(provider, root)
-    assert time.monotonic() - started >= 1.6
+    assert time.monotonic() - started >= 1.1
 
 
 def test_an_empty_account_is_not_asked_over(root: Path) -> None:
@@ -307,9 +307,9 @@ def test_an_empty_account_is_not_asked_over(root: Path) -> None:
 @pytest.mark.parametrize("answer", [lp.hang, lp.drip_headers, lp.drip_body])
 def test_the_timeout_holds_for_the_whole_call(answer: lp.Answer, root: Path) -> None:
     started = time.monotonic()
-    error, calls, provider = failure(root, answer, timeout=1.0)
-    assert 0.9 < time.monotonic() - started < 6
-    assert str(error) == f"ollama (m1 at {provider.url}/v1): no answer within 1 s"
+    error, calls, provider = failure(root, answer, timeout=0.5)
+    assert 0.4 < time.monotonic() - started < 6
+    assert str(error) == f"ollama (m1 at {provider.url}/v1): no answer within 0.5 s"
     assert "[llm] timeout" in error.hint
     assert len(calls) == 1
 
@@ -325,7 +325,7 @@ def test_asking_once_more_is_within_the_same_timeout(root: Path) -> None:
 def test_nothing_waits_on_after_the_timeout(answer: lp.Answer, root: Path) -> None:
     with Provider(answer) as server:
         with pytest.raises(LLMError):
-            ask(server, root, timeout=1.0)
+            ask(server, root, timeout=0.5)
         deadline = time.monotonic() + 3
         while any(thread.name == "memex-model-call" for thread in threading.enumerate()):
             assert time.monotonic() < deadline
