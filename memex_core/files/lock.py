@@ -107,7 +107,7 @@ def _acquire(root: Path, deadline: float, timeout: float) -> int:
         if time.monotonic() >= deadline:
             raise _timed_out(root, timeout)
         time.sleep(min(pause, max(deadline - time.monotonic(), 0.0)))
-        pause = min(pause * 1.5, 0.02)
+        pause = min(pause * 1.5, 0.005)
 
 
 def _open(path: Path) -> int:
