@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from memex_core import __version__, paths
 from memex_core.config import MemexConfig
@@ -260,6 +260,9 @@ class Memex(OpenMemory):
             self.journal.page_changed(written.change, _name(written.node), written.node.title, self.now())
         return written
 
+    def _wrote(self, action: Literal["add", "update"], page: str, title: str) -> None:
+        self.journal.page_changed(action, page, title, self.now())
+
     def _search(self, text: str, limit: int) -> list[WikiNode]:
         """Nodes by relevance, for a model's prompt: no recall that counts."""
         report, hits = self.heal(), []
@@ -298,7 +301,7 @@ class Memex(OpenMemory):
     def _exchange(self) -> ImportExport:
         from memex_core.archive.import_export import ImportExport
 
-        return ImportExport(self.store, self._put, self.forgotten)
+        return ImportExport(self.store, self._put, self.forgotten, self._wrote)
 
     def _linked_episodes(self, page: WikiNode) -> list[str]:
         """The slugs of the episodes that link to a page, and of those that it links to."""
