@@ -12,9 +12,9 @@ from pathlib import Path
 
 from memex_core import paths
 from memex_core.config import MemexConfig
-from memex_core.errors import BadPage, NotFound, WikiStoreError
+from memex_core.errors import BadPage, LockTimeout, NotFound, Refused, WikiStoreError
 from memex_core.files.lock import memory_lock
-from memex_core.memory.consolidated_page import MARK
+from memex_core.memory.consolidated_page import MARK, words_in
 from memex_core.memory.consolidator import WikiConsolidator
 from memex_core.model.llm import LLMClient, ModelCall
 from memex_core.model.node import ConsolidateInput, WikiNode
@@ -59,10 +59,12 @@ class Consolidating:
         error.
 
         Raises ValueError, NotFound, LLMError with the partial `report`, ConfigError, WikiStoreError,
-        LockTimeout.
+        LockTimeout, and Refused while another process consolidates this memory: the same episodes would be
+        paid for twice.
         """
         client = _MadeWhenNeeded(self.client)
-        return WikiConsolidator(self.pages, client, self.config).consolidate(input)
+        with _alone(self.pages.root, input.mode):
+            return WikiConsolidator(self.pages, client, self.config).consolidate(input)
 
 
 class StoredPages:
@@ -123,9 +125,10 @@ class StoredPages:
     def is_there(self, episode: WikiNode) -> bool:
         return self.store.exists(episode.slug, "episode")
 
-    def why_not(self, node_type: str, title: str, sessions: Sequence[str], *, is_new: bool) -> str:
+    def why_not(self, node_type: str, title: str, said: str, sessions: Sequence[str], *, is_new: bool) -> str:
         self._unwanted = self._unwanted or Unwanted(self.journal)
-        if self._unwanted.was_forgotten(title, {*sessions, ""} if is_new else set(sessions)):
+        told = {*sessions, ""} if is_new else set(sessions)
+        if self._unwanted.was_forgotten(title, told) or self._unwanted.was_said(said, told):
             return "it was forgotten on purpose"
         pages = self._unwanted.written_before(node_type, title) if is_new else set()
         if any(not self.store.exists(slug, node_type) for slug in pages):
@@ -170,14 +173,18 @@ class StoredPages:
         """
         if page.kind not in (None, "user") or self.is_hidden(page) or (page.warning and not page.session_id):
             return False
-        return bool(page.body.strip()) and page.extra.get(MARK) != page.content_hash
+        if not page.body.strip() or page.extra.get(MARK) == page.content_hash:
+            return False
+        return not page.warning or _is_changeable(page)
 
 
 class Unwanted:
     """What the records of a memory say must not be written again."""
 
     def __init__(self, journal: Journal) -> None:
-        self._forgotten = {(session, digest) for session, _, _, digest in journal.forgotten().nodes}
+        forgotten = journal.forgotten()
+        self._forgotten = {(session, digest) for session, _, _, digest in forgotten.nodes}
+        self._statements = forgotten.statements
         self._written: dict[tuple[str, str], set[str]] = {}
         for line in journal.lines():
             folder, _, slug = str(line.get("file", "")).partition("/")
@@ -190,6 +197,11 @@ class Unwanted:
     def was_forgotten(self, title: str, sessions: set[str]) -> bool:
         digests = {title_digest(form) for form in (title, title_key(title), slugify(title))}
         return any((session, digest) in self._forgotten for session in sessions for digest in digests)
+
+    def was_said(self, said: str, sessions: set[str]) -> bool:
+        """True for the words of a forgotten node under whatever title."""
+        digest = title_digest(words_in(said))
+        return any((session, digest) in self._statements for session in sessions)
 
     def written_before(self, node_type: str, title: str) -> set[str]:
         """The slugs of pages of that title that consolidation wrote and nobody noted as removed."""
@@ -264,6 +276,34 @@ class _MadeWhenNeeded:
 def _began(episode: WikiNode) -> tuple[float, str]:
     began = to_seconds(episode.started_at) or to_seconds(episode.created) or 0.0
     return began, episode.slug
+
+
+@contextmanager
+def _alone(root: Path, mode: str) -> Iterator[None]:
+    """Held while a run that marks episodes asks about them; a dry run disturbs nobody."""
+    folder = paths.spool_dir(root) / "consolidation"
+    if mode == "dry-run":
+        yield
+        return
+    with ExitStack() as held:
+        try:
+            held.enter_context(memory_lock(folder, timeout=0.0))
+        except LockTimeout:
+            raise Refused(
+                "another process consolidates this memory right now", hint="wait until it is done"
+            ) from None
+        except OSError as error:
+            raise WikiStoreError(f"cannot write to {folder}: {error.strerror or error}") from error
+        yield
+
+
+def _is_changeable(page: WikiNode) -> bool:
+    try:
+        if page.file_path is not None:
+            _check_changeable(page.file_path, page)
+    except BadPage:
+        return False
+    return True
 
 
 def _check_changeable(path: Path, page: WikiNode) -> None:

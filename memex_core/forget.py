@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from memex_core import paths
-from memex_core.errors import NotFound
+from memex_core.errors import NotFound, WrongValue
 from memex_core.files.lock import memory_lock
+from memex_core.memory.consolidated_page import statement_of, words_in
 from memex_core.memory.decay import SECONDS_A_DAY
 from memex_core.model.node import WikiNode
 from memex_core.model.results import ForgetResult
 from memex_core.store.journal import CONSOLIDATED_CUE, EPISODE_CUE, TYPED_CUE, Journal
+from memex_core.store.kept_answers import KeptAnswers
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.instant import to_iso, to_seconds
@@ -38,9 +40,9 @@ class Forgetting:
         Raises ValueError for another mode or a date that is none, NotFound, BadPage, WikiStoreError.
         """
         if mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+            raise WrongValue(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
         if valid_to is not None and to_seconds(valid_to) is None:
-            raise ValueError(f"not a date or time: {valid_to!r}; write 2026-09-15 or 2026-09-15T10:00:00Z")
+            raise WrongValue(f"not a date or time: {valid_to!r}; write 2026-09-15 or 2026-09-15T10:00:00Z")
         if mode == "hard":
             self._delete(page)
             return ForgetResult(page.slug, True, mode)
@@ -68,16 +70,18 @@ class Forgetting:
         now = self.now()
         if page.type == "episode":
             self.journal.forget_node(page.session_id or page.slug, 0, EPISODE_CUE, "", now)
+            KeptAnswers(self.store.root).drop_about(page.slug)
             return
+        said = words_in(statement_of(page.body))
         sessions = list(dict.fromkeys(source.partition("#")[0] for source in page.sources))
         for session_id in sessions:
             sidecar = self.transcripts.sidecar(session_id)
             given = [node for node in sidecar.nodes if node.path == _name(page)] if sidecar else []
             for node in given:
                 self.journal.forget_node(session_id, node.turn, node.cue, node.title, now)
-            self.journal.forget_node(session_id, 0, CONSOLIDATED_CUE, page.title, now)
+            self.journal.forget_node(session_id, 0, CONSOLIDATED_CUE, page.title, now, said=said)
         if not sessions:
-            self.journal.forget_node("", 0, TYPED_CUE, page.title, now)
+            self.journal.forget_node("", 0, TYPED_CUE, page.title, now, said=said)
 
 
 def _name(page: WikiNode) -> str:

@@ -64,7 +64,7 @@ class AnswerWriter:
                     self._refuse(node.title, "a session that it comes from was deleted meanwhile")
                     is_lost = True
                 else:
-                    self._place(self._linked(node, links), told_by, known)
+                    self._place(self._linked(node, links), told_by, episodes, known)
             left = [episode for episode in episodes if episode.slug not in gone]
             if mark and not is_lost:
                 self._mark(left)
@@ -98,12 +98,23 @@ class AnswerWriter:
                 names |= keys | {f"{page.type}/{key}" for key in keys}
         return names
 
-    def _place(self, node: ModelNode, told_by: Sequence[WikiNode], known: KnownPages) -> None:
+    def _place(
+        self,
+        node: ModelNode,
+        told_by: Sequence[WikiNode],
+        episodes: Sequence[WikiNode],
+        known: KnownPages,
+    ) -> None:
         page = known.about(node)
-        sessions = [session for episode in told_by if (session := session_of(episode))]
-        why = self.pages.why_not(node.type, node.title, sessions, is_new=page is None)
-        if page is not None and self.pages.is_hidden(page):
-            why = why or f"{page.slug} says it, and does not hold any more"
+        # What was forgotten of any episode that was sent stays forgotten, whichever the model names.
+        sessions = [session for episode in episodes if (session := session_of(episode))]
+        why = self.pages.why_not(node.type, node.title, node.body, sessions, is_new=page is None)
+        over = page if page is not None and self.pages.is_hidden(page) else None
+        over = over or (
+            next(filter(self.pages.is_hidden, known.titled(node)), None) if page is None else None
+        )
+        if over is not None:
+            why = why or f"{over.slug} says it, and does not hold any more"
         if why:
             self._refuse(node.title, why)
             return

@@ -47,8 +47,8 @@ class ConsolidationPages(Protocol):
     def is_there(self, episode: WikiNode) -> bool:
         """False once somebody deleted the episode."""
 
-    def why_not(self, node_type: str, title: str, sessions: Sequence[str], *, is_new: bool) -> str:
-        """Why these sessions must not give a node of that title, "" where they may."""
+    def why_not(self, node_type: str, title: str, said: str, sessions: Sequence[str], *, is_new: bool) -> str:
+        """Why these sessions must not give a node of that title that says this, "" where they may."""
 
     def write(self, page: WikiNode) -> WikiNode:
         """Write a page and note it in the journal; gives it with its slug. Raises BadPage, WikiStoreError."""

@@ -9,13 +9,14 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 
 from memex_core.config import MemexConfig
-from memex_core.errors import LLMError
+from memex_core.errors import LLMError, WrongValue
 from memex_core.memory.answer_writer import AnswerWriter
 from memex_core.memory.consolidation_pages import ConsolidationPages
 from memex_core.memory.consolidation_prompt import (
     ONCE_MORE,
     batched,
     build_prompt,
+    cost_of_episode,
     cut_to,
     episode_text,
     estimated_tokens,
@@ -51,9 +52,9 @@ class WikiConsolidator:
         with the partial `report` where the model was of no use for any episode.
         """
         if input.mode not in ("full", "dry-run"):
-            raise ValueError(f"mode must be full or dry-run, not {input.mode!r}")
+            raise WrongValue(f"mode must be full or dry-run, not {input.mode!r}")
         if input.max_episodes < 1:
-            raise ValueError(f"max_episodes must be at least 1, not {input.max_episodes}")
+            raise WrongValue(f"max_episodes must be at least 1, not {input.max_episodes}")
         dry_run = input.mode == "dry-run"
         report = ConsolidationReport(input.mode, dry_run=dry_run)
         pages = self.pages.rehearsal() if dry_run else self.pages
@@ -70,8 +71,8 @@ class WikiConsolidator:
         include_links: bool = True,
     ) -> str:
         return build_prompt(
-            [self._safe(existing_line(node)) for node in existing_nodes],
-            [self._safe(self._episode_text(episode)) for episode in episode_nodes],
+            [existing_line(node, self._safe) for node in existing_nodes],
+            [(episode.slug, self._safe(self._episode_text(episode))) for episode in episode_nodes],
             include_links=include_links,
         )
 
@@ -151,15 +152,14 @@ class _Run:
         self.for_nodes = min(sum(map(_cost, self._visible())) + self.room // 20, self.for_nodes)
         room = self.room - self.for_nodes
         fitted = [self._fitted(episode, room) for episode in episodes]
-        costs = [estimated_tokens(self.consolidator._episode_text(episode)) + 1 for episode in fitted]
+        costs = [cost_of_episode(each.slug, self.consolidator._episode_text(each)) for each in fitted]
         return [[fitted[place] for place in run] for run in batched(costs, room)]
 
     def _fitted(self, episode: WikiNode, room: int) -> WikiNode:
-        text = self.consolidator._episode_text(episode)
-        over = estimated_tokens(text) - room
+        over = cost_of_episode(episode.slug, self.consolidator._episode_text(episode)) - room
         if over <= 0:
             return episode
-        body = without_markers(episode.body).strip()
+        body = self.consolidator._safe(without_markers(episode.body).strip())
         self.report.warnings.append(
             f"{episode.slug}: too long for [llm] max_prompt_tokens; its end was left out"
         )

@@ -42,6 +42,15 @@ class KnownPages:
         named = named or [page for page, other in own if _is_same_in_kebab_case(other, said)]
         return next(iter(named), None) or next((page for page, other in own if _is_same(other, said)), None)
 
+    def titled(self, node: ModelNode) -> list[WikiNode]:
+        """The pages of whatever type under that title."""
+        said = _Said.of(node)
+        return [
+            page
+            for page, other in self._pages
+            if other.title == said.title or _is_same_in_kebab_case(other, said)
+        ]
+
     def replace(self, before: WikiNode | None, after: WikiNode) -> None:
         """`after` in place of `before`, or new."""
         left = [(page, said) for page, said in self._pages if page is not before]

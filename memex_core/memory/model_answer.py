@@ -23,6 +23,7 @@ MAX_LINKS = 50
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 _PLACES_HEADING = re.compile(r"^(Said in):[ \t]*$", re.MULTILINE)
 _AROUND_LIST = " \t\r\n`.*:\"'"
+_NEAR = 200  # characters of a line beside an empty list that are looked at
 _FIELDS = ("type", "title", "body")
 
 State = Literal["whole", "cut", "unreadable"]
@@ -103,12 +104,14 @@ def _proposals(found: Found, text: str) -> tuple[list[Any], bool]:
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
     """False for an empty list in the middle of a sentence."""
-    if not text[end:].strip(_AROUND_LIST):
-        return True
-    line_end = text.find("\n", end)
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    after = text[end:line_end] if line_end >= 0 else text[end:]
-    return not before.strip(_AROUND_LIST) and not after.strip(_AROUND_LIST)
+    before = text[max(start - _NEAR, 0) : start]
+    after = text[end : end + _NEAR]
+    at_end = end + _NEAR >= len(text) and not after.strip(_AROUND_LIST)
+    return at_end or (_is_bare(before.rpartition("\n")[2]) and _is_bare(after.partition("\n")[0]))
+
+
+def _is_bare(line: str) -> bool:
+    return not line.strip(_AROUND_LIST)
 
 
 def _each_text(value: Any, clean: Callable[[str], str]) -> Any:

@@ -16,6 +16,7 @@ from memex_core import paths
 from memex_core.errors import LockTimeout
 from memex_core.files.atomic import append_line, write_atomic
 from memex_core.files.lock import memory_lock
+from memex_core.text.clean import clean_text
 
 DELETED = "(deleted)"
 EPISODE_CUE = "episode"
@@ -40,6 +41,27 @@ class Journal:
         if detail:
             line["detail"] = detail
         _append(paths.journal_path(self.root), line)
+
+    def item_changed(
+        self,
+        action: Literal["add", "update", "remove"],
+        file: str,
+        item: str,
+        now: str,
+        *,
+        owner: str | None = None,
+        source_conv: str | None = None,
+    ) -> None:
+        """One line about an item of a RecallFile, as wikimem writes it (formats page 1.8)."""
+        line = {"ts": now, "action": action, "file": file, "item": item}
+        _append(paths.journal_path(self.root), line | _given(owner=owner, source_conv=source_conv))
+
+    def event_added(
+        self, date: str, time: str, now: str, *, owner: str | None = None, source_conv: str | None = None
+    ) -> None:
+        """One line about a new event of the diary, as wikimem writes it; `now` is the time of the write."""
+        line = {"ts": now, "action": "diary", "date": date, "time": time}
+        _append(paths.journal_path(self.root), line | _given(owner=owner, source_conv=source_conv))
 
     def scrub(self, pages: set[str]) -> None:
         """Take the words of deleted pages out of what is only appended otherwise: their titles out of
@@ -73,8 +95,13 @@ class Journal:
         }
         _append(paths.forgotten_path(self.root), line)
 
-    def forget_node(self, session_id: str, turn: int, cue: str, title: str, now: str) -> None:
+    def forget_node(
+        self, session_id: str, turn: int, cue: str, title: str, now: str, *, said: str = ""
+    ) -> None:
+        """A node must not come back; `said` is its statement, by which it is known under another title."""
         line = {"ts": now, "session": session_id, "turn": turn, "cue": cue, "title": title_digest(title)}
+        if said:
+            line["said"] = title_digest(said)
         _append(paths.forgotten_path(self.root), line)
 
     def forgotten(self) -> Forgotten:
@@ -96,16 +123,20 @@ class ForgottenSession:
 
 
 class Forgotten:
-    """What was deleted on purpose: whole sessions, and single nodes by (session, turn, cue,
-    `title_digest`)."""
+    """What was deleted on purpose: whole sessions, and single nodes by (session, turn, cue, `title_digest`);
+    `statements` are (session, digest of what such a node said).
+    """
 
     def __init__(self, lines: Iterable[dict[str, Any]]) -> None:
         self.sessions: dict[str, ForgottenSession] = {}
         self.nodes: set[tuple[str, int, str, str]] = set()
+        self.statements: set[tuple[str, str]] = set()
         for line in lines:
             session, turn, cue = line.get("session"), line.get("turn"), line.get("cue")
             if isinstance(session, str) and isinstance(turn, int) and isinstance(cue, str):
                 self.nodes.add((session, turn, cue, str(line.get("title", ""))))
+                if line.get("said"):
+                    self.statements.add((session, str(line["said"])))
             elif isinstance(session, str) and turn is None:
                 self.sessions[session] = _forgotten_session(session, line)
 
@@ -154,6 +185,10 @@ def _changed_line(raw: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]
         return raw
     changed = change(line) if isinstance(line, dict) else line
     return raw if changed == line else json.dumps(changed, ensure_ascii=False).encode()
+
+
+def _given(**fields: str | None) -> dict[str, str]:
+    return {name: clean_text(value) for name, value in fields.items() if value is not None}
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:

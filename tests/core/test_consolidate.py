@@ -13,7 +13,7 @@ import pytest
 from scripted_model import AskedMemory, CountingModel, ScriptedModel, node
 
 from memex_core.config import CaptureConfig, LLMConfig, MemexConfig, PagesConfig
-from memex_core.errors import ConfigError, NotFound, WikiStoreError
+from memex_core.errors import ConfigError, LLMError, NotFound, Refused, WikiStoreError
 from memex_core.files.lock import memory_lock
 from memex_core.memory.consolidated_page import MARK, statement_of
 from memex_core.memory.consolidator import WikiConsolidator
@@ -564,7 +564,7 @@ def test_an_episode_that_grew_meanwhile_is_sent_again(memory: AskedMemory) -> No
 def test_a_memory_that_cannot_be_written_asks_nobody(
     memory: AskedMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_only(*_: object) -> None:
+    def read_only(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("memex_core.consolidate.memory_lock", read_only)
@@ -581,3 +581,66 @@ def test_the_consolidator_itself_knows_full_and_dry_run(memory: AskedMemory) -> 
     assert memory.memex.store.list("entity") == []
     assert len(consolidator.consolidate(ConsolidateInput()).changes) == 1
     assert len(memory.memex.store.list("entity")) == 1
+
+
+def test_one_run_at_a_time_pays(memory: AskedMemory) -> None:
+    memory.said("s1", "We use ruff.")
+
+    class Nested(ScriptedModel):
+        def complete(self, prompt: str, max_tokens: int) -> str:
+            told: list[str] = []
+
+            def another() -> None:
+                try:
+                    AskedMemory(memory.root).consolidate([node("two")])
+                except Refused as refused:
+                    told.append(str(refused))
+
+            thread = threading.Thread(target=another)
+            thread.start()
+            thread.join()
+            assert told and "another process" in told[0]
+            return super().complete(prompt, max_tokens)
+
+    assert len(memory.consolidate(model=Nested([node("one")])).nodes_created) == 1
+    assert memory.consolidate().llm_calls == 0
+
+
+def test_an_episode_that_cannot_be_marked_is_not_sent_by_itself(memory: AskedMemory) -> None:
+    memory.said("s1", "We use ruff.")
+    path = memory.root / "docs" / "episodes" / "s1.md"
+    path.write_bytes(path.read_bytes() + b"\nCaf\xe9\n")
+    assert memory.consolidate().llm_calls == 0
+    assert memory.consolidate([node("one")], episode_ids=["s1"]).llm_calls == 1
+
+
+@pytest.mark.parametrize(
+    "again",
+    [node("one", "The build server is called Zephyr and runs nightly jobs.", episodes=["s2"]),
+     node("another-title", "The build server is called Zephyr and runs nightly jobs.")],
+    ids=["laid to another session", "under another title"],
+)  # fmt: skip
+def test_what_was_forgotten_does_not_come_back(memory: AskedMemory, again: dict[str, Any]) -> None:
+    memory.said("s1", "Our build server is Zephyr.")
+    memory.said("s2", "Something else.", hour=12)
+    memory.consolidate([node("one", "The build server is called Zephyr and runs nightly jobs.")])
+    memory.memex.forget("one")
+    report = memory.consolidate([again], episode_ids=["s1", "s2"])
+    assert report.nodes_created == [] and report.nodes_refused[0][1] == "it was forgotten on purpose"
+
+
+def test_what_was_ended_does_not_come_back_as_another_type(memory: AskedMemory) -> None:
+    memory.said("s1", "Our build server is Zephyr.")
+    memory.consolidate([node("one")])
+    memory.memex.forget("one", "soft")
+    report = memory.consolidate([node("one", type="summary")], episode_ids=["s1"])
+    assert report.nodes_created == [] and "does not hold any more" in report.nodes_refused[0][1]
+
+
+def test_forgetting_an_episode_drops_the_answer_that_is_kept_about_it(memory: AskedMemory) -> None:
+    memory.said("s1", "We use ruff.")
+    with pytest.raises(LLMError):
+        memory.consolidate("no", "no list")
+    assert list((memory.root / "spool" / "answers").iterdir())
+    memory.memex.forget("s1")
+    assert list((memory.root / "spool" / "answers").iterdir()) == []

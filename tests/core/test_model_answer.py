@@ -374,3 +374,9 @@ def test_a_megabyte_of_anything_takes_less_than_a_second(piece: str) -> None:
 def test_an_answer_of_many_short_nodes_is_read_as_far_as_anybody_would_read_it() -> None:
     answer = parse_answer("[" + ",".join(json.dumps(node(f"n {n}")) for n in range(20_000)) + "]")
     assert (len(answer.nodes), answer.state) == (MAX_NODES, "cut")
+
+
+def test_many_empty_lists_in_a_long_line_are_read_in_linear_time() -> None:
+    started = time.process_time()
+    assert parse_answer("x[]" * 49_000 + "x" * 4_000_000).state == "unreadable"
+    assert time.process_time() - started < 20
