@@ -14,8 +14,10 @@ from memex_core import paths
 from memex_core.config import MemexConfig
 from memex_core.errors import BadPage, LockTimeout, NotFound, Refused, WikiStoreError
 from memex_core.files.lock import memory_lock
+from memex_core.files.regular import read_regular
 from memex_core.memory.consolidated_page import MARK, words_in
 from memex_core.memory.consolidator import WikiConsolidator
+from memex_core.model import typed
 from memex_core.model.llm import LLMClient, ModelCall
 from memex_core.model.node import ConsolidateInput, WikiNode
 from memex_core.model.page import changed_page, decode, read_page
@@ -62,6 +64,12 @@ class Consolidating:
         LockTimeout, and Refused while another process consolidates this memory: the same episodes would be
         paid for twice.
         """
+        typed.check_is("input", input, ConsolidateInput)
+        typed.check_text("mode", input.mode)
+        if input.episode_ids is not None:
+            typed.check_texts("episode_ids", input.episode_ids)
+        typed.check_whole_number("max_episodes", input.max_episodes)
+        typed.check_flag("include_links", input.include_links)
         client = _MadeWhenNeeded(self.client)
         with _alone(self.pages.root, input.mode):
             return WikiConsolidator(self.pages, client, self.config).consolidate(input)
@@ -308,7 +316,7 @@ def _is_changeable(page: WikiNode) -> bool:
 
 def _check_changeable(path: Path, page: WikiNode) -> None:
     """Raise BadPage where the store would, were `page` written to `path`."""
-    data = path.read_bytes()
+    data = read_regular(path)
     text, problem = decode(data)
     if problem:
         raise BadPage(path, problem)

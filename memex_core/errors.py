@@ -3,13 +3,16 @@
 MemexError                 expected; a command line prints it in one line and exits 1
   WikiStoreError           a page could not be read or written
     BadPage                a page whose front matter cannot be read (path, reason)
+      NoPage               what has the place of a page and is none
   NotFound                 nothing under that name
   AlreadyExists            something under that name is there already
   Refused                  we decline to do harm (why, hint)
     InvalidName            a name that cannot become a file name
+      OtherCase            a session id that differs from another one in letter case only
   LockTimeout              another process holds the memory root
   ConfigError              memex.toml says something that cannot act
   LLMError                 a model did not answer, or not in a way that can be used
+WrongValue                 an argument that a caller gave does not fit; a ValueError, as seed 000 says
 BrokenLinkWarning          a link whose page does not exist; never fatal (seed 000 §9.1)
 """
 
@@ -47,6 +50,14 @@ class BadPage(WikiStoreError):
         self.reason = reason
 
 
+class NoPage(BadPage):
+    """What has the place of a page and is none: a link that leads outside, a pipe, a folder."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.hint = "move it away"
+
+
 class NotFound(MemexError, FileNotFoundError):
     """Nothing under that name (also a FileNotFoundError: seed 000 §9.4)."""
 
@@ -65,6 +76,18 @@ class Refused(MemexError):
 
 class InvalidName(Refused, ValueError):
     """A name from outside that cannot become a file name (also a ValueError: seed 000 §9.5)."""
+
+
+class OtherCase(InvalidName):
+    """A session id that differs from that of another session in letter case only: on many disks the files of
+    the two would be the same.
+    """
+
+    def __init__(self, session_id: str, other: str) -> None:
+        super().__init__(
+            f"session id {session_id[:80]!r} differs from {other[:80]!r}, which is here, in letter case only",
+            hint="give it another id",
+        )
 
 
 class AlreadyExists(MemexError, FileExistsError):
@@ -92,6 +115,10 @@ class LLMError(MemexError):
     """
 
     report: ConsolidationReport | None = None
+
+
+class WrongValue(ValueError):
+    """What a caller gave does not fit (the ValueErrors of seed 000 §9): a door calls it a wrong argument."""
 
 
 class BrokenLinkWarning(UserWarning):

@@ -10,6 +10,7 @@ from memex_core.errors import NotFound, WrongValue
 from memex_core.files.lock import memory_lock
 from memex_core.memory.consolidated_page import statement_of, words_in
 from memex_core.memory.decay import SECONDS_A_DAY
+from memex_core.model import typed
 from memex_core.model.node import WikiNode
 from memex_core.model.results import ForgetResult
 from memex_core.store.journal import CONSOLIDATED_CUE, EPISODE_CUE, TYPED_CUE, Journal
@@ -39,10 +40,13 @@ class Forgetting:
 
         Raises ValueError for another mode or a date that is none, NotFound, BadPage, WikiStoreError.
         """
+        typed.check_text("valid_to", valid_to, optional=True)
         if mode not in MODES:
             raise WrongValue(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
         if valid_to is not None and to_seconds(valid_to) is None:
             raise WrongValue(f"not a date or time: {valid_to!r}; write 2026-09-15 or 2026-09-15T10:00:00Z")
+        if mode == "hard" and valid_to is not None:
+            raise WrongValue("a date goes with mode soft or decay: hard deletes at once")
         if mode == "hard":
             self._delete(page)
             return ForgetResult(page.slug, True, mode)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,25 +16,31 @@ from typing import Any, TypeVar
 
 from memex_core import __version__, paths
 from memex_core.config import MemexConfig, config_problems, config_values, load_config
-from memex_core.errors import ConfigError, LockTimeout
+from memex_core.errors import ConfigError, LockTimeout, WrongValue
 from memex_core.files.operation_log import configure_log, log_file, log_operation
-from memex_core.index.bm25_retriever import BM25Retriever
+from memex_core.index.bm25_retriever import BM25Retriever, Question
 from memex_core.index.connection import IndexUnusable, patience
+from memex_core.index.filters import Filters
 from memex_core.index.index_manager import RECALL_WAIT_S, IndexManager
+from memex_core.index.kinds import EVENT, ITEM
 from memex_core.index.link_manager import LinkManager
+from memex_core.index.memory_index import index_in_memory
 from memex_core.index.page_table import PageRow, PageTable, pages_of_project
 from memex_core.index.session_rows import SessionTable
-from memex_core.index.sync import SyncReport, recall_pages, sync
+from memex_core.index.sync import SyncReport, ask, sync
 from memex_core.model.node import WikiNode
-from memex_core.model.results import RecallResult, SessionSummary
+from memex_core.model.results import RecallHit, RecallResult, SessionSummary
 from memex_core.model.sidecar import Sidecar
+from memex_core.recalling import diary_window, recall_result
 from memex_core.store.journal import Forgotten, Journal
+from memex_core.store.recall_fold import recalls_of
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 
 HEAL_EVERY_S = 2.0
 """A library, server or hook looks at the files again after this long; a command looks once, at its start."""
 MAX_TOP_K = 100
+RECALLED_TYPES = (*paths.NODE_TYPES, ITEM, EVENT)
 
 Answer = TypeVar("Answer")
 
@@ -51,7 +58,7 @@ class OpenMemory:
     def __init__(
         self, root: Path | None = None, config: MemexConfig | None = None, now: Callable[[], str] = utc_now
     ) -> None:
-        self.root = paths.data_dir() if root is None else root
+        self.root = paths.data_dir() if root is None else Path(root).absolute()
         self._finish_restore()
         self.config = load_config(self.root) if config is None else config
         configure_log(self.root, self.config.logging)
@@ -89,35 +96,36 @@ class OpenMemory:
         tags: list[str] | None = None,
         include_expired: bool = False,
         project: str | None = None,
+        budget: int | None = None,
+        explain: bool = False,
     ) -> RecallResult:
-        """The best pages for any text (seed 000 §9.2); `project` is a project id.
+        """The best pages and items for any text, and what they link to (seed 000 §9.2); events of the diary
+        where the text or `time_range` speaks of days.
 
-        Raises ValueError for a `top_k` outside 1..100, a wrong type or time range. Never for the query.
+        `project` is a project id; `node_type` may be "item" or "event", too. `budget` cuts the answer at so
+        many tokens, `explain` says what each term brought each hit. Raises ValueError for a `top_k` outside
+        1..100, a wrong type, time range or budget. Never for the query.
         """
         started = time.perf_counter()
         limit = self.config.bm25.default_top_k if top_k is None else top_k
         if not 1 <= limit <= MAX_TOP_K:
-            raise ValueError(f"top_k must be 1 to {MAX_TOP_K}, not {limit}")
-        if node_type is not None and node_type not in paths.NODE_TYPES:
-            raise ValueError(f"not a page type: {node_type!r}; one of {', '.join(paths.NODE_TYPES)}")
-        hits, note = recall_pages(
-            self.index,
-            self.retriever,
-            self.root,
-            query,
-            self.heal(),
-            top_k=limit,
-            node_type=node_type,
-            time_range=time_range,
-            tags=tags,
-            include_expired=include_expired,
-            project=project,
+            raise WrongValue(f"top_k must be 1 to {MAX_TOP_K}, not {limit}")
+        if node_type is not None and node_type not in RECALLED_TYPES:
+            raise WrongValue(f"not a page type: {node_type!r}; one of {', '.join(RECALLED_TYPES)}")
+        if budget is not None and budget < 1:
+            raise WrongValue(f"a budget must be at least 1 token, not {budget}")
+        filters = Filters(node_type, time_range, tags or [], project)
+        window = diary_window(query, time_range, self.now())
+        question = Question(query, limit, filters, include_expired, window, explain)
+        found, note = ask(
+            self.index, self.retriever, self.root, self.heal(), lambda retriever: retriever.answer(question)
         )
-        self._note_recall([Path(hit.file_path) for hit in hits])
-        total = self._ask(self.index.count, int)
+        result = recall_result(question, found, note, budget)
+        self._note_recall([hit for hit in result.hits if hit.node_type in paths.NODE_TYPES])
         seconds = time.perf_counter() - started
-        log_operation(self.root, "recall", node_type or "", "done", seconds, hits=len(hits))
-        return RecallResult(query, hits, total, search_time_ms=round(seconds * 1000, 3), note=note)
+        result.search_time_ms = round(seconds * 1000, 3)
+        log_operation(self.root, "recall", node_type or "", "done", seconds, hits=len(result.hits))
+        return result
 
     def read(self, name: str, node_type: str | None = None) -> WikiNode | None:
         """The page under a slug, `<type>/<slug>`, session id (or how only one begins) or title, or None.
@@ -127,7 +135,9 @@ class OpenMemory:
         page = self._find(name, node_type)
         if page is not None:
             slug, kind = page.slug, page.type
-            count, last = self._ask(lambda: self.index.get_access(slug, kind), lambda: (0, None))
+            counted: tuple[int, str | None] | None
+            counted = self._ask(lambda: self.index.get_access(slug, kind), lambda: None)
+            count, last = counted or self._access_by_files(page)
             page.access_count = max(page.access_count, count)
             page.last_access = max(page.last_access or "", last or "") or None
         return page
@@ -197,11 +207,11 @@ class OpenMemory:
         """What is here and how it runs, as JSON values."""
         report = self.heal(force=True)
         summaries = self.list_sessions()
-        broken: list[tuple[str, str]] = self._ask(self.links.broken_links, list)
+        broken = self._ask_links(lambda links: links.broken_links())
         return {
             "version": __version__,
             "memory_root": str(self.root),
-            "pages": self._ask(self.index.count_by_type, dict),
+            "pages": self._ask(self.index.count_by_type, self._count_files),
             "pages_indexed": self._ask(self.index.count, int),
             "sessions": len(summaries),
             "last_session": max((s.ended_at for s in summaries), default=""),
@@ -213,7 +223,7 @@ class OpenMemory:
             "page_warnings": self.page_warnings(),
             "config_file": str(paths.config_path(self.root)),
             "config": self._settings(),
-            "config_problems": config_problems(self.root),
+            "config_problems": [_shown(problem) for problem in config_problems(self.root)],
             "log_file": str(log_file(self.root)),
             "model_tokens_today": self._tokens_today(),
         }
@@ -221,9 +231,10 @@ class OpenMemory:
     def _settings(self) -> list[dict[str, Any]]:
         """Every setting that holds; [] where memex.toml cannot be read, which `config_problems` says."""
         try:
-            return [asdict(setting) for setting in config_values(self.root)]
+            settings = config_values(self.root)
         except ConfigError:
             return []
+        return [asdict(setting) | {"value": _shown(setting.value)} for setting in settings]
 
     def _tokens_today(self) -> int | str:
         """What the models were asked and answered today; a word where the ledger cannot be read."""
@@ -259,16 +270,40 @@ class OpenMemory:
 
             finish_restore(self.root)
 
-    def _note_recall(self, hits: list[Path]) -> None:
-        """One line in recalls.jsonl; a memory that cannot be written to still answers."""
+    def _note_recall(self, pages: list[RecallHit]) -> None:
+        """One line in recalls.jsonl; a memory that cannot be written to still answers. Items and events have
+        no importance that a recall could keep alive.
+        """
+        if not pages:
+            return
         try:
-            self.journal.recalled([path.relative_to(self.root).as_posix() for path in hits], self.now())
-            if hits:
-                self.index.note_recalls(min(patience.get(), RECALL_WAIT_S))
+            found = [Path(hit.file_path).relative_to(self.root).as_posix() for hit in pages]
+            self.journal.recalled(found, self.now())
+            self.index.note_recalls(min(patience.get(), RECALL_WAIT_S))
         except OSError as error:
             log_operation(self.root, "recall", "recalls.jsonl", "not noted", detail=error.strerror or "")
         except (IndexUnusable, LockTimeout):
             """The next heal counts it."""
+
+    def _count_files(self) -> dict[str, int]:
+        counts = Counter(page.type for page in self.store.list())
+        return {kind: counts[kind] for kind in paths.NODE_TYPES if counts[kind]}
+
+    def _access_by_files(self, page: WikiNode) -> tuple[int, str | None]:
+        """(times, when last) of the recalls of a page, from the page and recalls.jsonl."""
+        place = page.file_path.relative_to(self.root).as_posix() if page.file_path else ""
+        times, last = recalls_of(self.root).get(place, (0, ""))
+        return page.access_count + times, last or None
+
+    def _ask_links(self, question: Callable[[LinkManager], list[Answer]]) -> list[Answer]:
+        """What the index knows of links; from the files while it cannot be used."""
+        if self.heal().usable:
+            try:
+                return question(self.links)
+            except IndexUnusable:
+                pass
+        with index_in_memory(self.root) as address:
+            return question(LinkManager(address, root=self.root))
 
     def _ask(self, question: Callable[[], Answer], otherwise: Callable[[], Answer]) -> Answer:
         """The index's answer, or that of `otherwise` while it cannot be used."""
@@ -276,3 +311,29 @@ class OpenMemory:
             return question()
         except IndexUnusable:
             return otherwise()
+
+
+def _shown(value: object) -> object:
+    """A setting as it may be shown: an address or a command line can hold a key."""
+    from memex_core.text.redact import redact  # the hooks come by this module, and show no settings
+    from memex_core.text.secret_kinds import name_kind
+
+    if isinstance(value, str):
+        return redact(value)
+    if not isinstance(value, list):
+        return value
+    words: list[str] = []
+    is_secret = False
+    for word in map(str, value):
+        words.append("[REDACTED:secret]" if is_secret else _shown_option(word))
+        is_secret = word.startswith("-") and "=" not in word and bool(name_kind(word.encode()))
+    return words
+
+
+def _shown_option(word: str) -> str:
+    """A word of a command line; of `--token=x` and `TOKEN=x` only the name."""
+    from memex_core.text.redact import redact
+    from memex_core.text.secret_kinds import name_kind
+
+    name, _, given = word.partition("=")
+    return f"{name}=[REDACTED:secret]" if given and name_kind(name.encode()) else redact(word)

@@ -29,6 +29,11 @@ TYPE_OF_FOLDER = {folder: node_type for node_type, folder in FOLDER_OF_TYPE.item
 MAX_CONFIG_BYTES = 1 << 16
 """More than any configuration needs, and read and parsed in a moment."""
 
+MAX_RECALLFILE_BYTES = 200
+"""With ".md" this stays under the 255 bytes of every common file system."""
+
+_RECALLFILE = re.compile(r"[a-z0-9_][a-z0-9_-]*\Z")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _SAFE_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?\Z")
 _WINDOWS_NAMES = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(1, 10))}
 
@@ -126,6 +131,40 @@ def docs_dir(root: Path) -> Path:
 def page_path(root: Path, node_type: str, slug: str) -> Path:
     """docs/<folder of the type>/<slug>.md. The slug must come from `text.slug` or pass `safe_id`."""
     return root / "docs" / FOLDER_OF_TYPE[node_type] / f"{slug}.md"
+
+
+def wiki_dir(root: Path) -> Path:
+    return root / "wiki"
+
+
+def recallfile_path(root: Path, file: str) -> Path:
+    """wiki/<file>.md for a RecallFile that may be written (seed 002). InvalidName for what may not."""
+    if not _RECALLFILE.match(file) or len(file) > MAX_RECALLFILE_BYTES:
+        raise InvalidName(
+            f"not a usable RecallFile: {file[:80]!r}", hint="use lower-case letters, digits, '_' and '-' only"
+        )
+    return wiki_dir(root) / f"{file}.md"
+
+
+def diary_dir(root: Path) -> Path:
+    return root / "diary"
+
+
+def day_path(root: Path, day: str) -> Path:
+    """diary/YYYY-MM-DD.md for a day of the calendar. InvalidName for anything else."""
+    from datetime import date  # the hooks come by this module, and need no calendar
+
+    try:
+        if is_day_name(day) and date.fromisoformat(day):
+            return diary_dir(root) / f"{day}.md"
+    except ValueError:
+        pass
+    raise InvalidName(f"not a day: {day[:80]!r}", hint="write it as 2026-09-15")
+
+
+def is_day_name(name: str) -> bool:
+    """True for what has the shape of a day, in the calendar or not (seed 002 lists by shape)."""
+    return _DAY.match(name) is not None
 
 
 def transcripts_dir(root: Path) -> Path:

@@ -1,5 +1,5 @@
-"""A session into memory: transcript and sidecar here, its pages in `session_pages` (DESIGN §3 rows tokens
-to forgetting, §4 Capture).
+"""A session into memory: transcript and sidecar here, its pages in `session_pages`, its events in
+`session_diary` (DESIGN §3 rows tokens to forgetting, §4 Capture).
 
 Truth and thought meet here; the index is Memex's affair. The sidecar is written last: a capture that was
 cut off before it is done again, with the same result.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from memex_core import paths
 from memex_core.config import MemexConfig
+from memex_core.errors import OtherCase
 from memex_core.files.lock import memory_lock
 from memex_core.files.project import project_of
 from memex_core.memory.accounting import apply_usage
@@ -21,6 +22,7 @@ from memex_core.memory.sharing import is_earlier, share_responses
 from memex_core.model.results import TranscriptLinkReport
 from memex_core.model.session import Header, Session
 from memex_core.model.sidecar import Sidecar, base_id, turn_keys
+from memex_core.session_diary import SessionDiary
 from memex_core.session_pages import SessionPages
 from memex_core.store.journal import Forgotten, ForgottenSession, Journal
 from memex_core.store.transcripts import StagedTurns, Transcripts
@@ -53,11 +55,12 @@ class Remembering:
         self.version = version
         self.transcripts = Transcripts(root)
         self.pages = SessionPages(root, config, self.transcripts, now)
+        self.diary = SessionDiary(root, config, now)
         self.journal = Journal(root)
 
     def remember(self, session: Session) -> TranscriptLinkReport:
-        """Keep what was said, then what it meant. Raises WikiStoreError, LockTimeout, OSError; then nothing
-        is half written.
+        """Keep what was said, then what it meant. Raises InvalidName, WikiStoreError, LockTimeout, OSError;
+        then nothing is half written.
         """
         session_id = paths.safe_id(session.header.session_id)
         fresh = self._describe(session)
@@ -89,14 +92,15 @@ class Remembering:
                 response.turn = turn
 
     def forget_session(self, session_id: str) -> list[str]:
-        """Delete transcript, sidecar, episode and the session's place in its nodes; it is never captured
-        again. Gives the nodes that stay: other sessions said them too, or a person edited them.
+        """Delete transcript, sidecar, episode, its events in the diary and the session's place in its nodes;
+        it is never captured again. Gives what stays: nodes that other sessions said too, and what a person
+        edited.
         """
         session_id = paths.safe_id(session_id)
         with memory_lock(self.root, LOCK_TIMEOUT_S):
             sidecar = self.transcripts.sidecar(session_id) or Sidecar(session_id)
             self.journal.forget_session(_own_part(sidecar), self.now())
-            kept = self.pages.forget(sidecar)
+            kept = self.pages.forget(sidecar) + self.diary.forget(sidecar)
             self.transcripts.remove(session_id)
             return kept
 
@@ -157,6 +161,9 @@ class Remembering:
         others_turns: set[str],
     ) -> TranscriptLinkReport:
         previous = self.transcripts.sidecar(fresh.session_id)
+        same_file = self.transcripts.other_case(fresh.session_id) if previous is None else None
+        if same_file is not None:
+            raise OtherCase(fresh.session_id, same_file)
         header = self._header(session, fresh, staged, None if session.replaces else previous)
         outcome = self.transcripts.commit(
             staged, header, previous, session.reader_version, replace=session.replaces
@@ -173,7 +180,7 @@ class Remembering:
             share_responses(fresh, other)
             self._settle_other(fresh, other)
         apply_usage(fresh, known=session.usage_known)
-        self.pages.derive(fresh, previous, forgotten)
+        self._derive(fresh, previous, forgotten)
         wrote = self.transcripts.write_sidecar(fresh)
         self.neighbours.committed(fresh.session_id, fresh.sharing_keys())
         return self._report(fresh, "updated" if outcome == "unchanged" and wrote and previous else outcome)
@@ -211,17 +218,23 @@ class Remembering:
             inherited = sorted({*other.inherited_turns, *_numbers_of(other, set(fresh.turn_ids))})
             if inherited != other.inherited_turns:
                 other.inherited_turns = inherited
-                self.pages.derive(other, other, self.journal.forgotten())
+                self._derive(other, other, self.journal.forgotten())
         self.transcripts.write_sidecar(other)
+
+    def _derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten) -> None:
+        """Bring the session's pages, and the diary, to what transcript and sidecar say."""
+        digest = self.pages.derive(sidecar, previous, forgotten)
+        self.diary.tell(sidecar, previous, digest.exchanges, forgotten)
 
     def _report(self, sidecar: Sidecar, outcome: str) -> TranscriptLinkReport:
         session_id = sidecar.session_id
+        episode = self.pages.store.episode(session_id)
         return TranscriptLinkReport(
             session_id=session_id,
             transcript_file=str(paths.transcript_path(self.root, session_id)),
             meta_file=str(paths.sidecar_path(self.root, session_id)),
             episode_node=session_id,
-            episode_file_path=str(paths.page_path(self.root, "episode", session_id)),
+            episode_file_path=str(episode.file_path) if episode else "",
             turn_count=sidecar.turn_count,
             user_turns=sidecar.user_turns,
             agent_turns=sidecar.agent_turns,

@@ -13,21 +13,25 @@ from pathlib import Path
 
 from memex_core import paths
 from memex_core.config import MemexConfig
-from memex_core.errors import BadPage
+from memex_core.errors import BadPage, OtherCase
 from memex_core.files.operation_log import log_operation
+from memex_core.files.regular import read_regular
 from memex_core.files.walk import walk_pages
 from memex_core.memory.accounting import local_day
 from memex_core.memory.consolidated_page import MARK, states_nothing, without_episode, without_our_part
 from memex_core.memory.episode import Digest, episode_body, episode_title
 from memex_core.memory.extractor import NodeExtractor
 from memex_core.memory.node_page import (
+    missing_statements,
     source_line,
     with_source,
     with_statements,
     without_session,
+    without_statements,
     without_words,
 )
 from memex_core.model.node import WikiNode, WriteInput
+from memex_core.model.page import HAND_EDITED
 from memex_core.model.session import Turn
 from memex_core.model.sidecar import KeptNode, Sidecar
 from memex_core.store.journal import EPISODE_CUE, Forgotten, Journal, title_digest
@@ -52,8 +56,10 @@ class SessionPages:
         self.store = WikiStore(root, slug_algo=config.pages.slug_algo)
         self.journal = Journal(root)
 
-    def derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten) -> None:
-        """Bring episode and nodes to what transcript and sidecar say; notes in `sidecar` what it wrote."""
+    def derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten) -> Digest:
+        """Bring episode and nodes to what transcript and sidecar say; notes in `sidecar` what it wrote. Gives
+        what it read in the transcript.
+        """
         digest = Digest()
         left_out = {*sidecar.retracted_turns, *sidecar.inherited_turns}
         turns = self._kept_turns(sidecar.session_id, left_out, digest)
@@ -73,6 +79,7 @@ class SessionPages:
             self._write_nodes(sidecar, previous, inputs, forgotten)
         elif previous is not None:
             sidecar.nodes = list(previous.nodes)
+        return digest
 
     def forget(self, sidecar: Sidecar) -> list[str]:
         """Delete the episode and the session's part in every node that it gave, titles in the records
@@ -81,14 +88,14 @@ class SessionPages:
         Each page is changed by itself and only while it names the session, so that a deletion cut off half
         way is finished by the next one. Gives the nodes that stay.
         """
-        said = self._inputs(sidecar)
+        said, added = self._inputs(sidecar), {line for node in sidecar.nodes for line in node.added}
         KeptAnswers(self.root).drop_about(sidecar.session_id)
         gone, kept = {f"episodes/{sidecar.session_id}"}, set()
         for name in {node.path for node in sidecar.nodes} | self._naming(sidecar.session_id):
             page = self._find(name)
             if page is None or not any(_is_from(s, sidecar.session_id, None) for s in page.sources):
                 continue
-            if self._forget_in(page, sidecar.session_id, said):
+            if self._forget_in(page, sidecar.session_id, said, added):
                 kept.add(_name(page))
             else:
                 gone |= {name, _name(page)}
@@ -102,12 +109,14 @@ class SessionPages:
         for relative, _ in walk_pages(self.root):
             path = self.root / relative
             with contextlib.suppress(FileNotFoundError):
-                if path.parent.name != "episodes" and session_id.encode() in path.read_bytes():
+                if path.parent.name != "episodes" and session_id.encode() in read_regular(path, self.root):
                     named.add(f"{path.parent.name}/{path.stem}")
         return named
 
-    def _forget_in(self, page: WikiNode, session_id: str, said: dict[tuple[str, str], WriteInput]) -> bool:
-        """Take a session out of a node; False when the node went with it."""
+    def _forget_in(
+        self, page: WikiNode, session_id: str, said: dict[tuple[str, str], WriteInput], added: set[str]
+    ) -> bool:
+        """Take a session out of a node; False when the node went with it. What a person wrote stays."""
         was_consolidated = session_id in page.sources
         page.sources = [s for s in page.sources if not _is_from(s, session_id, None)]
         page.links = [key for key in page.links if key != link_key(session_id)]
@@ -119,7 +128,9 @@ class SessionPages:
             return False
         page.body = without_episode(without_session(page.body, session_id), session_id)
         mine = said.get((page.type, title_key(page.title)))
-        if mine is not None and not edited:
+        if edited:
+            page.body = self._without_added(page, added)
+        elif mine is not None:
             page.body = without_words(page.body, mine.body, self._words_of_others(page))
         self._put(page)
         return True
@@ -132,7 +143,7 @@ class SessionPages:
         if body == page.body:
             return True
         for session_id in page.sources:
-            episode = self.store.read(session_id, "episode")
+            episode = self.store.episode(session_id)
             if episode is not None and episode.extra.get(MARK):
                 with contextlib.suppress(BadPage):  # then it is sent again only when it is named
                     self.store.amend(episode.slug, "episode", extra={MARK: None})
@@ -142,6 +153,15 @@ class SessionPages:
         lost = set(parse_links(page.body)) - set(parse_links(body))
         page.body, page.links = body, [key for key in page.links if key not in lost]
         return True
+
+    def _without_added(self, page: WikiNode, added: set[str]) -> str:
+        """The body without what one session added to it and no session that stays says too."""
+        said_too = {
+            line.removeprefix("- ").strip()
+            for words in (self._words_of_others(page) if added else ())
+            for line in words.splitlines()
+        }
+        return without_statements(page.body, added - said_too)
 
     def _words_of_others(self, page: WikiNode) -> list[str]:
         """What the sessions that stay said for a node, as they would have written it."""
@@ -167,7 +187,7 @@ class SessionPages:
                 yield turn
 
     def _write_episode(self, sidecar: Sidecar, previous: Sidecar | None, digest: Digest) -> None:
-        page = self.store.read(sidecar.session_id, "episode")
+        page = self.store.episode(sidecar.session_id)
         known_title, known_digest = _last_generated(previous)
         sidecar.generated_title, sidecar.generated_sha256 = known_title, known_digest
         if page is None and known_digest and self._has_docs():
@@ -229,10 +249,13 @@ class SessionPages:
             project=sidecar.project or None,
             project_label=sidecar.project_label or None,
         )
+        added = missing_statements(page.body, item.body) if page else []
+        if page is not None and not page.sources:
+            node.extra[HAND_EDITED] = True  # no session gave it: it stays when this one goes
         node.body = with_source(with_statements(node.body, item.body), place)
         node.sources = list(dict.fromkeys([*node.sources, f"{sidecar.session_id}#{turn}"]))
         written = self._put(node)
-        return [KeptNode(_name(written), turn, cue, item.title)] if written else []
+        return [KeptNode(_name(written), turn, cue, item.title, added)] if written else []
 
     def _drop_source(self, kept: KeptNode, session_id: str, turns: set[int] | None = None) -> None:
         """Take a session, or some of its turns, out of a node; a node without a source that no hand has
@@ -246,6 +269,7 @@ class SessionPages:
             self._remove(page.slug, page.type, "its last source is gone")
             return
         page.body = without_session(page.body, session_id, turns)
+        page.body = self._without_added(page, set(kept.added))
         self._put(page)
 
     def _find(self, name: str) -> WikiNode | None:
@@ -255,22 +279,25 @@ class SessionPages:
         return (self.store.read(slug, node_type) if node_type else None) or self.store.read(slug)
 
     def _put(self, node: WikiNode) -> WikiNode | None:
-        """The page as written; None where its front matter cannot be read: such a page is its owner's to
-        mend, and costs the session nothing else.
+        """The page as written; None where its front matter cannot be read, it is no page, or that of another
+        session: such a page is its owner's to mend, and costs the session nothing else.
         """
         try:
             written = self.store.put(node, now=self.now())
         except BadPage as bad:
             log_operation(self.root, "write-page", str(bad.path.name), "left alone", detail=bad.reason)
             return None
+        except OtherCase as other:
+            log_operation(self.root, "write-page", node.slug, "left alone", detail=str(other))
+            return None
         if written.change:
             self.journal.page_changed(written.change, _name(written.node), written.node.title, self.now())
         return written.node
 
     def _remove(self, slug: str, node_type: str, why: str) -> None:
-        page = self.store.read(slug, node_type)
+        page = self.store.episode(slug) if node_type == "episode" else self.store.read(slug, node_type)
         if page is not None:
-            self.store.delete(slug, node_type)
+            self.store.delete(page.slug, node_type)
             self.journal.page_changed("remove", _name(page), page.title, self.now(), why)
 
     def _has_docs(self) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memex_core import paths
-from memex_core.errors import AlreadyExists, InvalidName, NotFound, Refused
+from memex_core.errors import AlreadyExists, InvalidName, NotFound, Refused, WrongValue
+from memex_core.model import typed
 from memex_core.model.node import WikiNode
 from memex_core.model.results import ProvenanceReport, TranscriptLinkReport
 from memex_core.model.session import Header, IngestTranscriptInput, Session, Turn
@@ -49,10 +50,18 @@ class TranscriptHook(Transcripts):
         Raises AlreadyExists (a FileExistsError) unless `overwrite`, ValueError for a session id or turn that
         is none, Refused for a session that was deleted on purpose.
         """
+        typed.check_is("input", input, IngestTranscriptInput)
+        typed.check_text("session_id", input.session_id)
+        typed.check_list("turns", input.turns)
+        typed.check_mapping("metadata", input.metadata)
+        typed.check_flag("overwrite", overwrite)
         if not input.session_id:
-            raise InvalidName("a transcript needs a session id")
+            raise InvalidName("a transcript needs a session id", hint="letters, digits, '-', '_' and '.'")
+        if not input.turns:
+            raise WrongValue("a transcript needs at least one turn")
         if self.get_transcript_path(input.session_id).exists() and not overwrite:
-            raise AlreadyExists("transcript", input.session_id, hint="overwrite replaces it")
+            hint = "to replace it: --overwrite, in Python overwrite=True"
+            raise AlreadyExists("transcript", input.session_id, hint=hint)
         report = self._remember(_session(input))
         if report.outcome == "forgotten":
             raise Refused(
@@ -65,7 +74,8 @@ class TranscriptHook(Transcripts):
         return paths.page_path(self.root, "episode", paths.safe_id(session_id))
 
     def get_episode_by_session(self, session_id: str) -> WikiNode | None:
-        return self._read(paths.safe_id(session_id), "episode")
+        page = self._read(paths.safe_id(session_id), "episode")
+        return page if page is not None and session_id in (page.slug, page.session_id) else None
 
     def delete_transcript(self, session_id: str) -> None:
         """Delete a session: transcript, sidecar, episode and its part in nodes. It is never captured again.
@@ -80,6 +90,7 @@ class TranscriptHook(Transcripts):
         "direct": its front matter says so (`sources`, `transcript_ref`). "inferred": an episode links to it,
         or it to an episode. "none": a page that a person wrote.
         """
+        typed.check_text("slug", slug)
         page = self._read(slug, None)
         if page is None:
             raise NotFound("page", slug, hint="memex list shows all pages")
@@ -132,7 +143,7 @@ def _turn(entry: Mapping[str, Any], number: int, session_id: str) -> Turn:
         if turn.ts and to_seconds(turn.ts) is None:
             raise ValueError(f"ts is not an ISO 8601 time: {turn.ts[:40]!r}")
     except ValueError as error:
-        raise ValueError(f"turn {number}: {error}") from None
+        raise WrongValue(f"turn {number}: {error}") from None
     turn.turn = number
     turn.id = hashlib.sha256(f"{session_id}/{number}".encode()).hexdigest()[:12]
     for name in ("content", "tool_name", "result", "query"):
@@ -146,5 +157,5 @@ def _metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     try:
         kept = json.loads(json.dumps(dict(metadata), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"metadata is not JSON: {error}") from None
+        raise WrongValue(f"metadata is not JSON: {error}") from None
     return kept if isinstance(kept, dict) else {}

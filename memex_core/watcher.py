@@ -48,6 +48,8 @@ QUIET_S = 0.3
 """So long nothing may happen before we look: an editor's save is several events."""
 AT_MOST_S = 2.0
 """So long after the first event we look, whatever still goes on."""
+LEAST_POLL_S, MOST_POLL_S = 0.1, 86_400.0
+"""How often the files are looked at, at most and at least."""
 BLIND_POLL_S = 60.0
 """How often to look where the file system tells nothing and no interval is set."""
 RETRY_S = 5.0
@@ -143,6 +145,7 @@ def watch(
     never, unless the file system tells nothing). What `report` raises ends the watch.
     """
     interval = memex.config.index.watch_poll_interval if poll_interval is None else poll_interval
+    interval = max(interval, LEAST_POLL_S) if interval else interval
     with contextlib.suppress(KeyboardInterrupt):
         _Watch(memex, interval, report, stop or threading.Event()).run()
 

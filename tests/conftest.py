@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-
 _FOREIGN = (
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",

@@ -1,16 +1,22 @@
 """memex.toml without the keys to other people's doors (DESIGN §3 row backup).
 
-Whatever is called api_key, in any table and however it is written, becomes `""`; so does one in a comment.
-Every other byte stays.
+Whatever is called as a credential is (api_key, but also what was meant to be it: api-key, apikey, api_kye,
+OPENAI_API_KEY, token), in any table and however it is written, becomes `""`; so does one in a comment. Every
+other byte stays.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from typing import Any
 
-_KEY = "api_key"
+from memex_core.text.secret_kinds import name_kind
+
+_KEY = "apikey"
+_LIKE = 0.8
+"""Share of letters in common that makes a name a misspelt api_key: api_kye is one, api_base is not."""
 _STRING = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}(?!")' + r"|'''.*?'{3,5}(?!')" + r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'[^'\r\n]*'",
     re.DOTALL,
@@ -18,12 +24,15 @@ _STRING = re.compile(
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN_VALUE = re.compile(r"[^,\]}#\r\n]*[^,\]}#\r\n\s]")
 _BETWEEN = re.compile(r"[ \t\r\n]*(?:#([^\r\n]*))?")
-_IN_COMMENT = re.compile(_KEY + r"""["']?[ \t]*=[ \t]*("[^"]*"?|'[^']*'?|[^\s#]+)""", re.IGNORECASE)
+_IN_COMMENT = re.compile(
+    r"""([A-Za-z0-9_.-]{1,60}|"[^"=]{1,60}"|'[^'=]{1,60}')[ \t]*=[ \t]*("[^"]*"?|'[^']*'?|[^\s#]+)"""
+)
+_SIGNS = re.compile(r"[\W_]+")
 _EMPTY = ('""', "''", '""""""', "''''''")
 
 
 def without_api_key(data: bytes) -> bytes | None:
-    """`data` with every api_key emptied; None where it is not TOML, so that nobody can tell."""
+    """`data` with every credential emptied; None where it is not TOML, so that nobody can tell."""
     try:
         text = data.decode()
         before = tomllib.loads(text)
@@ -68,7 +77,8 @@ class _Scan:
 
     def _comment(self, comment: str, start: int) -> None:
         for secret in _IN_COMMENT.finditer(comment):
-            self._note(start + secret.start(1), start + secret.end(1))
+            if _is_secret(secret[1]):
+                self._note(start + secret.start(2), start + secret.end(2))
 
     def _header_end(self) -> int:
         """Behind the last name of a table's header, which may hold brackets in quotes."""
@@ -90,7 +100,7 @@ class _Scan:
             self._at += 1
 
     def _pair(self) -> None:
-        secret = self._name().casefold() == _KEY
+        secret = _is_secret(self._name())
         self._at += 1
         self._next()
         start, known = self._at, len(self._spans)
@@ -120,7 +130,19 @@ class _Scan:
             self._spans.append((start, end))
 
 
+def _is_secret(name: str) -> bool:
+    """Whether a key of that name holds a credential, or was meant to."""
+    plain = _SIGNS.sub("", name.casefold())[:60]
+    if (
+        plain in ("key", "keys")
+        or plain.startswith(_KEY)
+        or name_kind(name.strip("\"' ").encode("ascii", "replace")[:120])
+    ):
+        return True
+    return difflib.SequenceMatcher(None, _KEY, plain, autojunk=False).ratio() >= _LIKE
+
+
 def _emptied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: "" if k.casefold() == _KEY else _emptied(v) for k, v in value.items()}
+        return {k: "" if _is_secret(k) else _emptied(v) for k, v in value.items()}
     return [_emptied(item) for item in value] if isinstance(value, list) else value

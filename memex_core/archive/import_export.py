@@ -16,9 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Protocol
 
 from memex_core.archive.page_node import DescribedPage, described_page, node_of_file
-from memex_core.errors import WikiStoreError
+from memex_core.errors import WikiStoreError, WrongValue
 from memex_core.files.atomic import commit_staged, staged_file
 from memex_core.files.lock import memory_lock
+from memex_core.files.regular import NotRegular, open_regular, read_regular
 from memex_core.files.walk import PAGE_SUFFIX, is_inside
 from memex_core.model.node import WikiNode
 from memex_core.model.page import changed_page, decode, read_page
@@ -28,7 +29,7 @@ from memex_core.text import frontmatter
 from memex_core.text.clean import clean_text
 from memex_core.text.instant import to_iso
 from memex_core.text.links import parse_links
-from memex_core.text.slug import fold, numbered
+from memex_core.text.slug import fold, numbered, title_key
 
 VERSION = "1.0"
 ON_CONFLICT = ("skip", "update", "rename")
@@ -102,7 +103,7 @@ class ImportExport:
             path = page.file_path or self._docs
             place = path.relative_to(self._docs)
             try:
-                with path.open("rb") as file:
+                with open_regular(path, self.store.root) as file:
                     nodes.append(node_of_file(file.read(), place, os.fstat(file.fileno()).st_mtime))
             except FileNotFoundError:
                 continue
@@ -120,7 +121,7 @@ class ImportExport:
         where the disk fails, LockTimeout.
         """
         if on_conflict not in ON_CONFLICT:
-            raise ValueError(f"on_conflict must be one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
+            raise WrongValue(f"on_conflict must be one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
         nodes, report, gone = _nodes_of(document), ImportReport(), self.forgotten()
         self._listed.clear()
         for number, value in enumerate(nodes, 1):
@@ -199,7 +200,7 @@ class ImportExport:
         report.renamed.append(self._add(page, numbered(there.stem, number)))
 
     def _replace(self, page: DescribedPage, there: Path) -> str:
-        old = there.read_bytes()
+        old = read_regular(there, self.store.root)
         problem = _unreadable(old)
         if problem:
             raise ValueError(f"the page there cannot be read ({problem}), so it is not replaced")
@@ -230,19 +231,19 @@ def _nodes_of(document: object) -> list[Any]:
         return document
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(nodes, list):
-        raise ValueError('no export: {"version": "1.0", "nodes": [...]} or a list of nodes is expected')
+        raise WrongValue('no export: {"version": "1.0", "nodes": [...]} or a list of nodes is expected')
     version = document.get("version", VERSION)
     if not isinstance(version, (str, int, float)) or str(version) != VERSION:
         said = repr(version)[:40] if isinstance(version, (str, int, float)) else type(version).__name__
-        raise ValueError(f"an export of version {said} cannot be read, only {VERSION}")
+        raise WrongValue(f"an export of version {said} cannot be read, only {VERSION}")
     return nodes
 
 
 def _says_the_same(page: DescribedPage, there: Path) -> bool:
     """True where the page there has nothing to learn: access counts that went on are no difference."""
     try:
-        old = there.read_bytes()
-    except FileNotFoundError:
+        old = read_regular(there)
+    except (FileNotFoundError, NotRegular):
         return False
     before = read_page(old, there, modified=0.0)
     if page.data is None:
@@ -301,7 +302,7 @@ def _is_forgotten(node: WikiNode, gone: Gone) -> bool:
 
 def _title_digest(title: str) -> str:
     """As forgotten.jsonl holds titles."""
-    return hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(title_key(title).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _label(value: object, number: int) -> str:

@@ -22,9 +22,14 @@ from memex_core.paths import FOLDER_OF_TYPE, NODE_TYPES
 from memex_core.text import frontmatter
 from memex_core.text.clean import clean_text
 from memex_core.text.instant import to_iso, to_seconds
+from memex_core.text.slug import is_plain_name
 
 MAX_PAGE_CHARS = 10_000_000
 """The most that `max_body_chars` can be set to."""
+
+_SIGNS = str.maketrans(" ()[]{}&,'+=@!#~%^", "x" * 18)
+"""Signs that people use in file names, beside letters, digits, `-`, `_` and `.`."""
+_MAX_NAME_BYTES = 252  # with ".md" the 255 bytes of every common file system
 
 _FIRST = ("slug", "type", "title", "tags", "importance", "created", "updated", "body", "links")
 _OF_THE_DOCUMENT = ("slug", "body", "front_matter", "raw", "folder", "warning")
@@ -197,7 +202,10 @@ def _check_shape(value: dict[str, Any]) -> None:
 
 
 def _check_name(what: str, name: object) -> None:
-    """The gate between a document and a file name: one visible name that is no path. Raises ValueError."""
-    fits = isinstance(name, str) and 0 < len(name.encode("utf-8", "replace")) <= 252 and name[0] != "."
-    if not isinstance(name, str) or not fits or clean_text(name) != name or set(name) & set("/\\\t\r\n\x7f"):
-        raise ValueError(f"the {what} {str(name)[:80]!r} is no file name")
+    """The gate between a document and a file name: what a person may have called a page, and nothing that
+    runs, hides or leads elsewhere. Raises ValueError.
+    """
+    plain = name.translate(_SIGNS) if isinstance(name, str) and name == name.strip() else ""
+    if not isinstance(name, str) or not is_plain_name(plain) or len(name.encode("utf-8")) > _MAX_NAME_BYTES:
+        wanted = "letters, digits, spaces and plain signs, not beginning with '-' or '.'"
+        raise ValueError(f"the {what} {str(name)[:80]!r} is no file name to import ({wanted})")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -13,11 +14,14 @@ from click.shell_completion import CompletionItem
 
 from memex_core import paths
 from memex_core.cli.output import Command, memory_root
-from memex_core.errors import InvalidName, MemexError
+from memex_core.errors import InvalidName, MemexError, WrongValue
 from memex_core.files.project import Project, project_of
 from memex_core.text.instant import to_seconds
+from memex_core.text.slug import is_plain_name
 
 MAX_COMPLETIONS = 500
+COUNT = click.IntRange(0, 1_000_000_000)
+"""More of anything than there is, and fewer than a container can be asked for."""
 
 
 def date_option(name: str, help: str) -> Callable[[Command], Command]:
@@ -39,9 +43,17 @@ def complete_page(
     for node_type, folder in paths.FOLDER_OF_TYPE.items():
         with contextlib.suppress(OSError, MemexError):
             names = sorted(os.listdir(paths.docs_dir(memory_root(context)) / folder))
-            slugs = (name.removesuffix(".md") for name in names if name.endswith(".md") and name[0] != ".")
-            found += [CompletionItem(slug, help=node_type) for slug in slugs if slug.startswith(incomplete)]
+            slugs = (name.removesuffix(".md") for name in names if name.endswith(".md"))
+            found += completions(slugs, incomplete, help=node_type)
     return found[:MAX_COMPLETIONS]
+
+
+def completions(names: Iterable[str], incomplete: str, help: str | None = None) -> list[CompletionItem]:
+    """Those of `names` that begin as typed. Shells put them on the line as they are, and bash reads them as
+    code: a name that is more than letters, digits, `-`, `_` and `.` is never offered.
+    """
+    fitting = (name for name in names if name.startswith(incomplete) and is_plain_name(name))
+    return [CompletionItem(name, help=help) for name in itertools.islice(fitting, MAX_COMPLETIONS)]
 
 
 TYPE = click.Choice(paths.NODE_TYPES)
@@ -58,14 +70,12 @@ def chosen_project(folder: Path | None) -> Project:
 
 @contextlib.contextmanager
 def refusing_arguments() -> Iterator[None]:
-    """What the API calls a wrong value (ValueError) is a wrong argument here: exit 2."""
+    """What the API calls a wrong value is a wrong argument here: exit 2. Any other ValueError is a fault."""
     try:
         yield
     except InvalidName as error:
         raise click.UsageError(f"{error} ({error.hint})") from None
-    except (MemexError, UnicodeError):
-        raise
-    except ValueError as error:
+    except WrongValue as error:
         raise click.UsageError(str(error)) from None
 
 

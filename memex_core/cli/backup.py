@@ -11,10 +11,20 @@ import click
 from memex_core import paths
 from memex_core.cli.arguments import FILE, output_file
 from memex_core.cli.input import confirm
-from memex_core.cli.output import counted, examples, open_memex, print_json, shown, warn, with_json
+from memex_core.cli.output import (
+    counted,
+    examples,
+    open_memex,
+    print_json,
+    shown,
+    warn,
+    while_read,
+    with_json,
+)
 
 if TYPE_CHECKING:
     from memex_core.memex import Memex
+    from memex_core.model.results import RestoreReport
 
 
 @click.command(
@@ -61,26 +71,32 @@ def restore(source: Path, yes: bool, as_json: bool) -> None:
     if not _is_empty(memex.root):
         confirm(f"Replace the memory in {memex.root}? It is moved aside, not deleted.", yes)
     report = memex.restore(source.absolute())
-    if as_json:
-        print_json(report)
-    else:
-        click.echo(f"{_told(report.file_counts)} restored")
-        if report.previous_backup_dir:
-            click.echo(f"what was here before: {shown(report.previous_backup_dir)}")
-        for message in report.warnings:
-            warn(message)
+    with while_read():
+        _print_restored(report, as_json)
     if not report.restored:
         raise click.exceptions.Exit(1)
 
 
+def _print_restored(report: RestoreReport, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
+        return
+    click.echo(f"{_told(report.file_counts)} restored")
+    if report.previous_backup_dir:
+        click.echo(f"what was here before: {shown(report.previous_backup_dir)}")
+    for message in report.warnings:
+        warn(message)
+
+
 def _verify(memex: Memex, archive: Path, as_json: bool) -> None:
     problems = memex.check_backup(archive.absolute())
-    if as_json:
-        print_json({"archive_path": archive.absolute(), "sound": not problems, "problems": problems})
-    else:
-        click.echo(f"{shown(str(archive))}: {'damaged' if problems else 'sound'}")
-        for problem in problems:
-            click.echo(f"  {shown(problem)}")
+    with while_read():
+        if as_json:
+            print_json({"archive_path": archive.absolute(), "sound": not problems, "problems": problems})
+        else:
+            click.echo(f"{shown(str(archive))}: {'damaged' if problems else 'sound'}")
+            for problem in problems:
+                click.echo(f"  {shown(problem)}")
     if problems:
         raise click.exceptions.Exit(1)
 

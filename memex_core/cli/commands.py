@@ -16,12 +16,15 @@ SECTIONS = {
         "recall": "recall:recall",
         "show": "pages:show",
         "list": "pages:list_pages",
+        "grep": "grep:grep",
         "links": "links:links",
+        "graph": "graph:graph",
         "provenance": "pages:provenance",
     },
     "Write": {
         "write": "write:write",
         "edit": "edit:edit",
+        "item": "items:item",
         "forget": "forget:forget",
         "consolidate": "consolidate:consolidate",
         "decay": "forget:decay",
@@ -29,6 +32,7 @@ SECTIONS = {
     "Sessions": {
         "sessions": "sessions:sessions",
         "ingest-transcript": "transcripts:ingest_transcript",
+        "diary": "diary:diary",
         "journal": "journal:journal",
     },
     "Keep": {
@@ -79,7 +83,7 @@ class Commands(click.Group):
             formatter.write(f"\n{heading}:\n" if heading == "Find" else f"{heading}:\n")
             for name in commands:
                 command = self.get_command(ctx, name)
-                line = command.get_short_help_str(90) if command else ""
+                line = command.get_short_help_str(60) if command else ""
                 formatter.write(f"  {name.ljust(width)}  {line}\n")
 
 

@@ -16,10 +16,12 @@ from memex_core.cli.output import (
     print_json,
     shown,
     warn,
+    while_read,
     with_json,
     without_controls,
 )
 from memex_core.errors import LLMError
+from memex_core.llm import refuse_in_a_child
 from memex_core.model.node import ConsolidateInput
 from memex_core.model.results import ConsolidationReport
 
@@ -39,7 +41,7 @@ Mode = Literal["full", "dry-run"]
 @click.option("--dry-run", is_flag=True, help="The same as --mode dry-run: ask the model, change nothing.")
 @click.option(
     "--max-episodes",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1_000_000_000),
     default=10,
     show_default=True,
     help="At most this many sessions.",
@@ -67,6 +69,7 @@ def consolidate(
     The only command that asks a model: the one of [llm] in memex.toml. Sessions that were consolidated
     before are not sent again.
     """
+    refuse_in_a_child()
     if dry_run and mode == "full":
         raise click.UsageError("--mode full or --dry-run, not both")
     wanted = ConsolidateInput(
@@ -80,7 +83,8 @@ def consolidate(
             report = open_memex().consolidate(wanted)
     except LLMError as error:
         if error.report is not None:
-            _print(error.report, as_json)
+            with while_read():
+                _print(error.report, as_json)
         raise
     _print(report, as_json)
 

@@ -11,8 +11,11 @@ from memex_core.cli.arguments import page_argument, which_type_option
 from memex_core.cli.editor import edit_file
 from memex_core.cli.output import examples, open_memex, print_json, shown, warn, with_json
 from memex_core.errors import NotFound
+from memex_core.files.regular import NotRegular, read_regular
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memex_core.memex import Memex
     from memex_core.model.node import WikiNode
 
@@ -27,9 +30,9 @@ def edit(slug: str, node_type: str | None, as_json: bool) -> None:
     page = memex.read(slug, node_type)
     if page is None or page.file_path is None:
         raise NotFound("page", slug, hint="memex list shows all pages; memex write makes one")
-    before = page.file_path.read_bytes()
+    before = read_regular(page.file_path, memex.root)
     edit_file(page.file_path)
-    change = _change(page, before)
+    change = _change(page, before, memex.root)
     after = _settle(memex, page, change) if change else page
     if as_json:
         told = {"slug": page.slug, "file_path": page.file_path, "change": change, "warning": after.warning}
@@ -39,12 +42,12 @@ def edit(slug: str, node_type: str | None, as_json: bool) -> None:
         click.echo(f"{said}: {shown(str(page.file_path))}")
 
 
-def _change(page: WikiNode, before: bytes) -> str:
+def _change(page: WikiNode, before: bytes, root: Path) -> str:
     """What the editor did to the page's file: "update", "remove", or "" for nothing."""
     assert page.file_path is not None
     try:
-        return "update" if page.file_path.read_bytes() != before else ""
-    except FileNotFoundError:
+        return "update" if read_regular(page.file_path, root) != before else ""
+    except (FileNotFoundError, NotRegular):
         return "remove"
 
 

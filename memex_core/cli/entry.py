@@ -30,11 +30,12 @@ def run(group: click.Group, program: str, arguments: Sequence[str] | None = None
     os.umask(0o077)
     _prepare_streams()
     chosen: dict[str, str] = {}  # the group's `obj`: what its options say about the whole line
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = _invoke(group, program, list(sys.argv[1:] if arguments is None else arguments), chosen)
+        status = _invoke(group, program, typed, chosen)
     except BaseException as error:
-        status = _status_of(error, program, chosen)
-    sys.exit(status or _close_output(program))
+        status = _status_of(_wrong_argument(error, typed) or error, program, chosen)
+    sys.exit(_close_output(program, status))
 
 
 def _invoke(group: click.Group, program: str, arguments: list[str], chosen: dict[str, str]) -> int:
@@ -67,6 +68,14 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _wrong_argument(error: BaseException, arguments: list[str]) -> click.UsageError | None:
+    """What an argument that is no text did where text belongs; a path may be of any bytes."""
+    odd = next((each for each in arguments if any("\ud800" <= char <= "\udfff" for char in each)), None)
+    if odd is None or not isinstance(error, UnicodeEncodeError):
+        return None
+    return click.UsageError(f"not UTF-8: {os.fsencode(odd)!r}")
 
 
 def _status_of(error: BaseException, program: str, chosen: dict[str, str]) -> int:
@@ -117,18 +126,19 @@ def _one_line(message: str) -> str:
     return " ".join(message.split())
 
 
-def _close_output(program: str) -> int:
-    """Write out what waits in standard output; 1 where it cannot be written, and nobody left early."""
+def _close_output(program: str, status: int) -> int:
+    """Write out what waits in standard output; the status is then `status`, or 1 where that is 0, the output
+    cannot be written, and nobody left early.
+    """
     if sys.stdout is None:
-        return 0
+        return status
     try:
         sys.stdout.flush()
     except OSError as error:
         _discard_output()
-        if isinstance(error, BrokenPipeError):
-            return 0
-        return _say(program, f"standard output: {error.strerror or error}")
-    return 0
+        if not status and not isinstance(error, BrokenPipeError):
+            return _say(program, f"standard output: {error.strerror or error}")
+    return status
 
 
 def _discard_output() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,15 +18,32 @@ from memex_core.cli.output import (
     print_json,
     shown,
     warn,
+    while_read,
     with_json,
 )
 from memex_core.files.atomic import write_atomic
 from memex_core.model.results import ImportReport
 
+if TYPE_CHECKING:
+    from memex_core.archive.wikimem_exchange import WikimemExportReport, WikimemImportReport
+
+_OUTCOMES = ("created", "updated", "unchanged", "renamed", "skipped", "refused")
+_PROGRAM = click.Choice(["wikimem"])
+_folder_argument = click.argument(
+    "folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path)
+)
+
 
 @click.command(
-    "export", epilog=examples("memex export --output nodes.json", "memex export --type procedure | jq")
+    "export",
+    epilog=examples(
+        "memex export --output nodes.json",
+        "memex export --type procedure | jq",
+        "memex export --to wikimem ~/notes",
+    ),
 )
+@_folder_argument
+@click.option("--to", "program", type=_PROGRAM, help="Into DIR, as the files of another program.")
 @click.option(
     "--output",
     type=FILE,
@@ -35,8 +53,19 @@ from memex_core.model.results import ImportReport
 )
 @type_option
 @with_json
-def export_nodes(output: Path, node_type: str | None, as_json: bool) -> None:
-    """All pages as one JSON document."""
+def export_nodes(
+    folder: Path | None, program: str | None, output: Path, node_type: str | None, as_json: bool
+) -> None:
+    """All pages as one JSON document.
+
+    With --to, all of the memory as another program's directory.
+    DIR must be new, empty or an earlier export. What was edited there since is left as it is; import it.
+    """
+    if program is not None or folder is not None:
+        if program is None or folder is None or output != STANDARD_STREAM or node_type is not None:
+            raise click.UsageError("say --to wikimem DIR, without --output and --type")
+        _print_exported(open_memex().export_wikimem(folder.absolute()), folder, as_json)
+        return
     if output != STANDARD_STREAM:
         output = output_file(output.absolute())
     document = hurried(open_memex()).export_nodes(node_type)
@@ -51,7 +80,16 @@ def export_nodes(output: Path, node_type: str | None, as_json: bool) -> None:
         click.echo(f"{counted(count, 'page')}: {shown(str(output))}")
 
 
-@click.command("import", epilog=examples("memex import --input nodes.json", "memex import < nodes.json"))
+@click.command(
+    "import",
+    epilog=examples(
+        "memex import --input nodes.json",
+        "memex import < nodes.json",
+        "memex import --from wikimem ~/notes",
+    ),
+)
+@_folder_argument
+@click.option("--from", "program", type=_PROGRAM, help="The files in DIR are those of another program.")
 @click.option(
     "--input",
     "source",
@@ -68,32 +106,78 @@ def export_nodes(output: Path, node_type: str | None, as_json: bool) -> None:
     help="Where a page of that type and slug says something else.",
 )
 @with_json
-def import_nodes(source: Path | None, on_conflict: str, as_json: bool) -> None:
-    """Take pages from such a document. Twice is once.
+def import_nodes(
+    folder: Path | None, program: str | None, source: Path | None, on_conflict: str, as_json: bool
+) -> None:
+    """Take pages from such a document, or what is in such a directory. Twice is once.
 
-    Conflicts are reported and no failure; a node that is no page is refused, the others come in, exit 1.
+    Conflicts are reported and no failure; what cannot be taken is refused, the others come in, exit 1.
+    Nothing is deleted here because it is missing there.
     """
+    if program is not None or folder is not None:
+        if program is None or folder is None or source is not None:
+            raise click.UsageError("say --from wikimem DIR, without --input")
+        done = open_memex().import_wikimem(folder.absolute(), on_conflict)
+        with while_read():
+            _print_imported(done, as_json)
+        raise click.exceptions.Exit(1 if done.pages.refused or done.problems else 0)
     if source is None and not is_piped():
         raise click.UsageError("say --input FILE, or pipe a document in")
     document = read_json(source or STANDARD_STREAM)
     with refusing_arguments():
         report = open_memex().import_nodes(document, on_conflict)
-    _print(report, as_json)
+    with while_read():
+        _warn(report)
+        if as_json:
+            print_json(report)
+        else:
+            click.echo(_told(report) or "nothing to import")
     if report.refused:
         raise click.exceptions.Exit(1)
 
 
-def _print(report: ImportReport, as_json: bool) -> None:
+def _warn(report: ImportReport) -> None:
     for slug in report.conflicts:
         warn(f"conflict: {slug}")
     for name, why in report.refused:
         warn(f"refused {name}: {why}")
+
+
+def _told(report: ImportReport) -> str:
+    counts = {name: len(getattr(report, name)) for name in _OUTCOMES}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def _print_imported(report: WikimemImportReport, as_json: bool) -> None:
+    _warn(report.pages)
+    for path, why in report.problems:
+        warn(f"{path} {why}")
+    for old, new in report.renamed:
+        warn(f"{old} is {new} now, and so is its page")
+    for name in report.missing:
+        warn(f"{name} is no longer there; its page stays (memex forget deletes it)")
+    for path in report.redacted:
+        warn(f"{path} held secrets, which were left out; an export cannot give them back")
     if as_json:
         print_json(report)
         return
-    counts = {name: len(getattr(report, name)) for name in _OUTCOMES}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    click.echo(told or "nothing to import")
+    counts = [(report.days, "day"), (report.files, "RecallFile")]
+    more = [counted(len(names), what) for names, what in counts if names]
+    click.echo(", ".join(filter(None, [_told(report.pages), *more])) or "nothing to import")
 
 
-_OUTCOMES = ("created", "updated", "unchanged", "renamed", "skipped", "refused")
+def _print_exported(report: WikimemExportReport, folder: Path, as_json: bool) -> None:
+    for name in report.conflicts:
+        warn(f"{name} changed there and here; it was left as it is there (memex import --from wikimem)")
+    for name in report.again:
+        warn(f"{name} was deleted there and is not here; it is there again")
+    for path, why in report.problems:
+        warn(f"{path} {why}")
+    with while_read():
+        if as_json:
+            print_json(report)
+        else:
+            changed = f"{report.added} added, {report.updated} updated, {report.removed} removed"
+            click.echo(f"{counted(report.items, 'item')} ({changed}): {shown(str(folder))}")
+    if report.problems:
+        raise click.exceptions.Exit(1)

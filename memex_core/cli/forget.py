@@ -50,9 +50,13 @@ def forget(
     if as_json:
         print_json(result)
     elif mode == "hard":
-        click.echo(f"deleted {result.slug}")
+        click.echo(f"deleted the {page.type} {result.slug}")
+        if page.type == "episode":
+            click.echo(f"  its transcript stays; memex sessions delete {result.slug} takes that too")
     else:
-        click.echo(f"{result.slug} stays as a file until you delete it: {shown(str(result.file_path))}")
+        ends = "ended" if mode == "soft" else "will expire"
+        when = f" on {valid_to}" if valid_to else ""
+        click.echo(f"{result.slug} {ends}{when}; its file stays: {shown(str(result.file_path))}")
 
 
 @click.command(epilog=examples("memex decay --dry-run", "memex decay"))

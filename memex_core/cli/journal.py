@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import deque
 from typing import Any
 
 import click
 
-from memex_core.cli.arguments import complete_page, date_option
-from memex_core.cli.output import examples, open_to_read, print_json, print_table, with_json
+from memex_core import paths
+from memex_core.cli.arguments import COUNT, complete_page, date_option
+from memex_core.cli.journal_tail import follow_lines
+from memex_core.cli.output import examples, open_to_read, print_json, print_table, shown, with_json
 from memex_core.text.instant import to_seconds
 
 Line = dict[str, Any]
+ACTIONS = ("add", "update", "remove", "diary")
 
 
 @click.command(
     epilog=examples(
-        "memex journal", "memex journal --page zephyr", "memex journal --since 2026-11-01 --limit 0"
+        "memex journal",
+        "memex journal --page zephyr",
+        "memex journal --action diary --since 2026-11-01 --limit 0",
+        "memex journal --follow",
     )
 )
-@click.option(
-    "--limit", type=click.IntRange(0), default=50, show_default=True, help="At most this many; 0 for all."
-)
+@click.option("--limit", type=COUNT, default=50, show_default=True, help="At most this many; 0 for all.")
 @date_option("--since", "Only changes on or after this date.")
+@click.option(
+    "--action",
+    "actions",
+    type=click.Choice(ACTIONS),
+    multiple=True,
+    help="Only such changes, diary for new events; repeat for more.",
+)
 @click.option("--page", default=None, metavar="SLUG", shell_complete=complete_page, help="Only this page.")
+@click.option(
+    "--follow", is_flag=True, help="Print changes as they come, until Ctrl-C; with --since also those before."
+)
 @with_json
-def journal(limit: int, since: str | None, page: str | None, as_json: bool) -> None:
+def journal(
+    limit: int, since: str | None, actions: tuple[str, ...], page: str | None, follow: bool, as_json: bool
+) -> None:
     """What changed in this memory, newest first."""
     begin = to_seconds(since)
+    memory = open_to_read()
+    if follow:
+        with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
+            for line in follow_lines(paths.journal_path(memory.root), from_start=since is not None):
+                if _is_asked_for(line, begin, actions, page):
+                    _print_now(line, as_json)
+        return
     found = deque(
-        (line for line in open_to_read().journal.lines() if _is_asked_for(line, begin, page)),
+        (line for line in memory.journal.lines() if _is_asked_for(line, begin, actions, page)),
         maxlen=limit or None,
     )
     newest = list(reversed(found))
@@ -41,14 +66,31 @@ def journal(limit: int, since: str | None, page: str | None, as_json: bool) -> N
         click.echo("nothing changed")
 
 
-def _is_asked_for(line: Line, begin: float | None, page: str | None) -> bool:
+def _is_asked_for(line: Line, begin: float | None, actions: tuple[str, ...], page: str | None) -> bool:
     if begin is not None and (to_seconds(str(line.get("ts", ""))) or 0.0) < begin:
         return False
-    name = str(line.get("file", "")).removesuffix(".md")
+    if actions and line.get("action") not in actions:
+        return False
+    name = _file(line).removesuffix(".md")
     return page is None or page in (name, name.rpartition("/")[2])
+
+
+def _file(line: Line) -> str:
+    """What changed; of an event, its day."""
+    return str(line.get("file", f"diary/{line['date']}" if "date" in line else ""))
 
 
 def _row(line: Line) -> list[str]:
     """A line of ours or of wikimem, whatever it holds."""
-    cells = [str(line.get(name, "")) for name in ("ts", "action", "file", "item")]
-    return [cells[0][:16].replace("T", " "), cells[1][:12], cells[2][:70], cells[3][:80]]
+    ts, action = str(line.get("ts", "")), str(line.get("action", ""))
+    item = str(line.get("item", line.get("time", "")))
+    return [ts[:16].replace("T", " "), action[:12], _file(line)[:70], item[:80]]
+
+
+def _print_now(line: Line, as_json: bool) -> None:
+    """One line, not held back until there are more."""
+    if as_json:
+        click.echo(json.dumps(line))
+    else:
+        ts, action, file, item = map(shown, _row(line))
+        click.echo(f"{ts}  {action:6}  {file}  {item}".rstrip())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -42,6 +43,8 @@ json_option = click.option(
 
 
 def _remember_data_dir(context: click.Context, value: str | None) -> None:
+    if value and value.startswith("~") and value != "~" and not value.startswith("~/"):
+        raise click.BadParameter(f"{value!r} is no folder: only ~ and ~/ are read as a home, your own")
     if value:
         context.find_root().ensure_object(dict)["data_dir"] = value
 
@@ -125,6 +128,13 @@ def print_table(rows: list[list[str]], header: list[str]) -> None:
             for cell, width in zip(row, widths, strict=True)
         ]
         click.echo("  ".join(cells).rstrip())
+
+
+@contextlib.contextmanager
+def while_read() -> Iterator[None]:
+    """Printing that ends where the reader leaves early (`| head`): the command goes on to say how it went."""
+    with contextlib.suppress(BrokenPipeError):
+        yield
 
 
 def shown(text: str) -> str:

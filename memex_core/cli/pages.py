@@ -21,6 +21,7 @@ from memex_core.cli.output import (
     without_controls,
 )
 from memex_core.errors import NotFound
+from memex_core.files.regular import read_regular
 from memex_core.model.node import WikiNode
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def provenance(slug: str, as_json: bool) -> None:
 
 def _print_file(path: Path) -> None:
     """As it is where it is piped; what would steer the terminal is left out on one."""
-    data = path.read_bytes()
+    data = read_regular(path)
     if is_terminal(sys.stdout):
         click.echo(without_controls(data.decode("utf-8", "replace").replace("\r\n", "\n")), nl=False)
     else:

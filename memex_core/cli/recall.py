@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memex_core.cli.arguments import chosen_project, refusing_arguments, type_option
+from memex_core import paths
+from memex_core.cli.arguments import chosen_project, refusing_arguments
 from memex_core.cli.output import (
+    counted,
     examples,
     open_to_read,
     print_json,
@@ -18,7 +20,9 @@ from memex_core.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from memex_core.model.results import RecallHit
+    from memex_core.model.results import RecallHit, RecallResult
+
+TYPES = (*paths.NODE_TYPES, "item", "event")
 
 
 @click.command(
@@ -26,19 +30,28 @@ if TYPE_CHECKING:
         "memex recall ruff",
         "memex recall error handling --type procedure --since 2026-11-01",
         "memex recall --project . --tag python --top-k 3 --format context",
+        "memex recall what did I do yesterday",
     )
 )
 @click.argument("query", nargs=-1)
 @click.option(
     "--top-k", type=click.IntRange(1, 100), default=None, help="At most this many pages (default 10)."
 )
-@type_option
+@click.option(
+    "--type", "node_type", type=click.Choice(TYPES), help="Only pages of this type, items or events."
+)
 @click.option("--tag", "tags", multiple=True, help="Only pages with this tag; repeat for more, all must fit.")
 @click.option(
-    "--since", default=None, metavar="DATE", help="Changed (episodes: begun) on or after this date."
+    "--since",
+    default=None,
+    metavar="DATE",
+    help="Changed (episodes: begun) on or after this date, and events of the diary from then on.",
 )
 @click.option(
-    "--until", default=None, metavar="DATE", help="Changed (episodes: begun) on or before this date."
+    "--until",
+    default=None,
+    metavar="DATE",
+    help="Changed (episodes: begun) on or before this date, and events of the diary up to then.",
 )
 @click.option(
     "--project",
@@ -48,6 +61,14 @@ if TYPE_CHECKING:
     help="Only pages of the project that this folder belongs to.",
 )
 @click.option("--include-expired", is_flag=True, help="Also pages whose time is over.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="TOKENS",
+    help="Stop where the answer would take more tokens, and say what is left out.",
+)
+@click.option("--explain", is_flag=True, help="Say what was searched for, where, and what each word brought.")
 @click.option(
     "--format", "form", type=click.Choice(["context"]), default=None, help="context: the block for a prompt."
 )
@@ -61,10 +82,14 @@ def recall(
     until: str | None,
     project: Path | None,
     include_expired: bool,
+    budget: int | None,
+    explain: bool,
     form: str | None,
     as_json: bool,
 ) -> None:
-    """Find pages by what they say.
+    """Find pages and items by what they say.
+
+    Words such as yesterday, and --since and --until, open the diary, too.
 
     Any text will do: memex recall "don't use c++"
     """
@@ -77,6 +102,8 @@ def recall(
             tags=list(tags) or None,
             include_expired=include_expired,
             project=chosen_project(project).id or None,
+            budget=budget,
+            explain=explain,
         )
     if form == "context":
         from memex_core.memory.context_block import context_block
@@ -85,21 +112,47 @@ def recall(
     elif as_json:
         print_json(result)
     else:
-        _print_hits(result.hits, result.note)
+        _print_result(result, explain)
 
 
-def _print_hits(hits: list[RecallHit], note: str) -> None:
-    if note:
-        click.echo(f"note: {note}", err=True)
-    if not hits:
+def _print_result(result: RecallResult, explain: bool) -> None:
+    if result.note:
+        click.echo(f"note: {result.note}", err=True)
+    if explain:
+        _print_question(result)
+    if not result.hits:
         click.echo("nothing found")
-    for hit in hits:
-        origin = f", {shown(hit.project_label)}" if hit.project_label else ""
-        title = click.style(shown(hit.title), bold=True)
-        click.echo(f"{hit.rank}. {title}  ({hit.node_type}, {hit.updated[:10]}{origin})")
-        click.echo(f"   {_said(hit.snippet)}")
-        sources = f"  from {', '.join(hit.sources[:3])}" if hit.sources else ""
-        click.echo(click.style(f"   {shown(hit.file_path + sources)}", dim=True))
+    for hit in result.hits:
+        _print_hit(hit)
+        if explain and hit.source == "hit":
+            brought = ", ".join(f"{shown(term)} {score:.3f}" for term, score in hit.matched_terms.items())
+            click.echo(f"   score {hit.score:.3f}: {brought or 'no word, only the time'}")
+    if result.dropped:
+        count = counted(len(result.dropped), "more hit")
+        click.echo(f"left out, over the budget: {count}: {shown(', '.join(result.dropped))}")
+
+
+def _print_question(result: RecallResult) -> None:
+    click.echo(f"searched for: {shown(', '.join(result.terms)) or 'no word'}")
+    if result.window is not None:
+        days = " to ".join(dict.fromkeys(result.window))
+        said = f" ({shown(result.window_words)})" if result.window_words else ""
+        click.echo(f"diary: {days}{said}{', widened by a day' if result.window_widened else ''}")
+    if result.broken_links:
+        click.echo(f"links that lead nowhere: {shown(', '.join(result.broken_links))}")
+    click.echo(f"about {counted(result.tokens, 'token')}")
+
+
+def _print_hit(hit: RecallHit) -> None:
+    from memex_core.memory.context_block import kind, label
+
+    when = "" if hit.node_type == "event" else hit.updated[:10]
+    about = (kind(hit), when, hit.project_label, hit.owner)
+    title = click.style(shown(label(hit)), bold=True)
+    click.echo(f"{hit.rank}. {title}  ({shown(', '.join(filter(None, about)))})")
+    click.echo(f"   {_said(hit.snippet)}")
+    sources = f"  from {', '.join(hit.sources[:3])}" if hit.sources else ""
+    click.echo(click.style(f"   {shown(hit.file_path + sources)}", dim=True))
 
 
 def _said(snippet: str) -> str:

@@ -26,11 +26,25 @@ def serve_mcp() -> None:
     serve(*root_and_config(data_dir()))
 
 
+def _checked_interval(
+    _context: click.Context, _parameter: click.Parameter, value: float | None
+) -> float | None:
+    if not value:
+        return value
+    from memex_core.watcher import LEAST_POLL_S, MOST_POLL_S
+
+    if LEAST_POLL_S <= value <= MOST_POLL_S:
+        return value
+    wanted = f"from {LEAST_POLL_S:g} to {MOST_POLL_S:g} seconds, or 0 for never"
+    raise click.BadParameter(f"{value:g} is not in the range: {wanted}")
+
+
 @click.command(epilog=examples("memex watch", "memex watch --poll-interval 10"))
 @click.option(
     "--poll-interval",
-    type=click.FloatRange(0, 86_400),
+    type=float,
     default=None,
+    callback=_checked_interval,
     metavar="SECONDS",
     help="Look at every file this often too; 0 never (default: [index] watch_poll_interval).",
 )

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from memex_core import paths
-from memex_core.cli.arguments import MAX_COMPLETIONS, chosen_project
+from memex_core.cli.arguments import chosen_project, completions
 from memex_core.cli.input import confirm
 from memex_core.cli.output import (
     counted,
@@ -50,7 +50,7 @@ def complete_session(
     except (OSError, MemexError):
         return []
     ids = (name.removesuffix(".meta.json") for name in names if name[0] != ".")
-    return [CompletionItem(each) for each in ids if each.startswith(incomplete)][:MAX_COMPLETIONS]
+    return completions(ids, incomplete)
 
 
 @click.group(

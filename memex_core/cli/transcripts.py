@@ -13,6 +13,7 @@ from memex_core.cli.input import parse_json, read_json, read_text
 from memex_core.cli.output import counted, examples, open_memex, print_json, shown, with_json
 from memex_core.errors import Refused
 from memex_core.model.session import IngestTranscriptInput, Role, TurnStreamEntry
+from memex_core.text.redact import redact
 
 NAMED_LINES = 10
 _TEXTS = ("content", "ts", "tool_name", "result", "query")
@@ -42,22 +43,32 @@ def ingest_transcript(
 ) -> None:
     """Keep a conversation that you have as a file.
 
+    Secrets in it are not kept ([capture] redact).
+
     A turn: {"role": "user|agent|tool", "content": "...", "ts": "2026-09-15T10:00:00Z", "turn": 1}
     """
     about = _metadata(metadata)
     turns = _turns(read_text(turns_file), "standard input" if str(turns_file) == "-" else str(turns_file))
+    memex = open_memex()
+    if memex.config.capture.redact:
+        turns = [_redacted(turn) for turn in turns]
     with refusing_arguments():
-        report = open_memex().ingest_transcript(
-            IngestTranscriptInput(session_id, turns, about), overwrite=overwrite
-        )
+        report = memex.ingest_transcript(IngestTranscriptInput(session_id, turns, about), overwrite=overwrite)
     if as_json:
         print_json(report)
         return
     counts = f"{report.user_turns} user, {report.agent_turns} agent, {report.tool_turns} tool"
     click.echo(f"{report.outcome}: {report.session_id}, {counted(report.turn_count, 'turn')} ({counts})")
-    click.echo(f"  {shown(report.episode_file_path)}")
+    if report.episode_file_path:
+        click.echo(f"  {shown(report.episode_file_path)}")
     for node in report.nodes:
         click.echo(f"  {shown(node)}")
+
+
+def _redacted(turn: TurnStreamEntry) -> TurnStreamEntry:
+    """A turn without secrets: what comes from a session is stored without them ([capture] redact)."""
+    told = {key: redact(value) if isinstance(value, str) else value for key, value in turn.items()}
+    return cast(TurnStreamEntry, told)
 
 
 def _metadata(given: str) -> dict[str, Any]:

@@ -64,6 +64,8 @@ def write(
 ) -> None:
     """Write a page, or update the one of that type and title.
 
+    A page that is there keeps its tags, links and times where no option speaks of them.
+
     Its body comes from --body, --body-file, what is piped in, or else your editor.
     """
     memex = open_memex()
@@ -83,9 +85,18 @@ def write(
         project=belongs_to.id or None,
         project_label=belongs_to.label or None,
     )
+    _keep_what_is_not_given(memex, item)
     with _body(memex, item, body, body_file) as item.body:
         node, broken = _save(memex, item)
     _print(node, broken, as_json)
+
+
+def _keep_what_is_not_given(memex: Memex, item: WriteInput) -> None:
+    """A page that is there keeps its tags, links and times where no option speaks of them."""
+    page = memex.store.find(item.type, item.title)
+    for name in _KEPT if page else ():
+        if not getattr(item, name):
+            setattr(item, name, getattr(page, name))
 
 
 @contextlib.contextmanager
@@ -125,6 +136,7 @@ def _print(node: WikiNode, broken: list[str], as_json: bool) -> None:
         click.echo(f"{node.type} {node.slug}: {shown(str(node.file_path))}")
 
 
+_KEPT = ("tags", "links", "transcript_ref", "expires_at", "valid_from", "valid_to")
 _PRINTED = (
     "slug",
     "file_path",

@@ -87,8 +87,15 @@ def variable_misfits(env: Mapping[str, str]) -> list[ConfigError]:
 
 
 def memory_root_of(data_dir: str | None = None) -> Path:
-    """The memory root a door works on: its own option, else what `paths.data_dir` finds."""
-    return paths.data_dir(_environment(data_dir))
+    """The memory root a door works on: its own option, else what `paths.data_dir` finds. Raises ConfigError
+    for the home of another user.
+    """
+    env = _environment(data_dir)
+    chosen = env.get(ROOT_VARIABLE, "")
+    if chosen.startswith("~") and chosen != "~" and not chosen.startswith("~/"):
+        hint = "write the whole path; only ~ and ~/ are read as a home, your own"
+        raise ConfigError(f"{ROOT_VARIABLE}: {chosen!r} is no folder", hint=hint)
+    return paths.data_dir(env)
 
 
 def root_and_config(data_dir: str | None = None) -> tuple[Path, MemexConfig]:

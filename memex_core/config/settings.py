@@ -92,8 +92,8 @@ class LLMConfig:
     )
     daily_token_limit: int = _key(
         0,
-        "Tokens a day (from local midnight), questions and answers together; a call that could exceed it is not made. 0: no "
-        "limit.",
+        "Tokens a day (from local midnight), questions and answers together; a call that could exceed it is "
+        "not made. 0: no limit.",
         range=(0, 1_000_000_000),
     )
     command: list[str] = field(
@@ -195,6 +195,7 @@ class CaptureConfig:
     """What is kept of a session."""
 
     redact: bool = _key(True, "Take secrets out before anything of a session is stored.")
+    diary: bool = _key(True, "Note each session in the diary: what was asked and what came of it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,20 @@
 """What lies on disk, with the marks that tell a changed file from an unchanged one (DESIGN §4 Index).
 
 Pages are docs/*.md and docs/<folder>/*.md; deeper folders, names that begin with a dot and other suffixes
-are not ours. A symbolic link counts as a page only if it leads to a regular file inside the memory root.
+are not ours. A symbolic link counts as a page only if it leads to a regular file inside the memory root; a
+linked folder under docs/ holds none.
+RecallFiles are wiki/*.md, days diary/YYYY-MM-DD.md (seed 002).
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memex_core.paths import docs_dir, transcripts_dir
+from memex_core.paths import diary_dir, docs_dir, is_day_name, transcripts_dir, wiki_dir
 
 PAGE_SUFFIX = ".md"
 SIDECAR_SUFFIX = ".meta.json"
@@ -21,6 +24,9 @@ Stamp = tuple[int, int, int, int]
 """(size, mtime_ns, ctime_ns, ino): two equal stamps mean the same bytes, unless the file changed within the
 clock's tick (`index/file_rows.py`).
 """
+
+
+_NO_STAMP: Stamp = (0, 0, 0, 0)
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -46,6 +52,39 @@ def walk_sidecars(root: Path) -> Iterator[tuple[str, Stamp]]:
     """(path relative to the memory root, stamp) of every transcript's sidecar, in no order."""
     folder = os.fspath(transcripts_dir(root))
     yield from _files(folder, "transcripts/", SIDECAR_SUFFIX, os.path.realpath(root), None)
+
+
+def walk_blocks(root: Path) -> Iterator[tuple[str, Stamp]]:
+    """(path relative to the memory root, stamp) of every RecallFile and day, in no order: also of what only
+    has the name of one, a folder or a link that leads outside, so that whoever reads it can say so.
+
+    A folder that is missing costs one look at the disk; one that cannot be read, or leads outside, comes as a
+    path of its own and its files do not come.
+    """
+    for folder in (wiki_dir(root), diary_dir(root)):
+        try:
+            scan = os.scandir(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield folder.name, _NO_STAMP
+            continue
+        with scan:
+            if folder.is_symlink() and not is_inside(folder, root):
+                yield folder.name, _NO_STAMP
+            else:
+                yield from _blocks(scan, f"{folder.name}/", days_only=folder == diary_dir(root))
+
+
+def _blocks(scan: Iterable[os.DirEntry[str]], prefix: str, *, days_only: bool) -> Iterator[tuple[str, Stamp]]:
+    for entry in scan:
+        name = entry.name
+        stem = name.removesuffix(PAGE_SUFFIX)
+        if not stem or stem == name or (days_only and not is_day_name(stem)):
+            continue
+        if name.isascii() or _is_utf8(name):
+            with contextlib.suppress(OSError):  # gone since it was listed, or a link to nowhere
+                yield prefix + name, stamp_of(entry.stat())
 
 
 def is_inside(path: Path, root: Path) -> bool:

@@ -1,42 +1,58 @@
-"""Recall: BM25 over pages, with k1 and b that act (seed 000 §7, Utility 3; DESIGN §3 rows score, k1, FTS).
+"""Recall: what answers a query, the best first (seed 000 §7, Utility 3; issue 4 item 5).
 
-The full-text index gives the places of each term; the score is our own, because SQLite's bm25() is fixed at
-1.2 and 0.75 and gives words of more than half of the pages no weight. Time is linear in the places read, so
-a long query asks for its rare terms first and stops at a budget.
+Pages and items compete with one another; events of the diary join in while a window of days is open, and
+answer alone where nothing else does. Each hit brings the items that it links to.
 """
 
 from __future__ import annotations
 
-import heapq
-import json
-import math
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from memex_core.index.connection import IndexUnusable, reading
+from memex_core.index.diary_window import Opened, Window, newest, open_diary
 from memex_core.index.filters import Filters, allowed_pages, hidden_pages
-from memex_core.index.snippets import snippet_of
+from memex_core.index.hits import Followed, Listed, follow_links, read_hits
+from memex_core.index.kinds import EVENTS, ITEM, kind_of
+from memex_core.index.scoring import Scorer, Stem, best_of
 from memex_core.index.tokens import stems_of
 from memex_core.model.results import RecallHit
 from memex_core.text.query_terms import query_terms
 
 TUNED_K1 = 0.9
 TUNED_B = 0.4
-_FIELD_WEIGHTS = {"title": 2.0, "tags": 1.5, "slug": 0.5}  # the rest counts 1
-_SURE_TERMS = 6  # a query of so few terms is answered whole
-_EQUAL = 1e-6  # scores this close are equal
-_BUDGET = 8_000  # matching pages over all terms of a longer query, about 1 ms a thousand
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query with what narrows it. `window` says which days of the diary it is about, if any; it is asked
+    only where there is a diary. `explain`: say what each term brought each hit.
+    """
+
+    query: str
+    top_k: int
+    filters: Filters
+    include_expired: bool = False
+    window: Callable[[], Window | None] = lambda: None
+    explain: bool = False
 
 
 @dataclass(slots=True)
-class _Scored:
-    """Scores by page, and the terms that were asked for."""
+class Found:
+    """The answer to a question. `window` is the one that was open, `terms` what was asked for, `broken_links`
+    the item links of the hits that lead nowhere, `links_left_out` counts linked items that are not among the
+    hits, `total` all pages, items and events there are.
+    """
 
-    scores: dict[int, float] = field(default_factory=dict)
-    terms: list[str] = field(default_factory=list)
+    hits: list[RecallHit]
+    terms: list[str]
+    total: int
+    window: Window | None = None
+    broken_links: list[str] = field(default_factory=list)
+    links_left_out: int = 0
 
 
 class BM25Retriever:
@@ -67,31 +83,51 @@ class BM25Retriever:
         *,
         now: float | None = None,
     ) -> list[RecallHit]:
-        """The best `top_k` pages, the best first, equal scores by path. Any text is a query; none gives no
-        hits.
+        """The best `top_k` pages and items, the best first, equal scores by path. Any text is a query; none
+        gives no hits. Neither the diary nor links are looked at.
 
         `tags` must all be there; `time_range` is ISO 8601, both ends inclusive, on `updated` (episodes:
         `started_at`); `project` is a project id. Raises IndexUnusable.
         """
         filters = Filters(node_type, time_range, tags or [], project)
+        question = Question(query, top_k, filters, include_expired)
+        return self.answer(question, now=now, with_links=False).hits
+
+    def answer(self, question: Question, *, now: float | None = None, with_links: bool = True) -> Found:
+        """The best `top_k` pages, items and events, each followed by the items it links to, which count for
+        nothing: "hit" and "link" are their `source`. Raises IndexUnusable.
+        """
+        filters = question.filters
         with reading(self.db_path) as db:
-            found = self._score(db, query)
-            allowed = allowed_pages(db, filters)
-            hidden = set() if include_expired else hidden_pages(db, time.time() if now is None else now)
-            pages = [p for p in found.scores if p not in hidden and (allowed is None or p in allowed)]
-            best = _best(db, {page: found.scores[page] for page in pages}, top_k)
+            opened = open_diary(db, question.query, filters, question.window)
+            terms = query_terms(question.query) if opened is None else opened.terms
+            scorer = Scorer(db, self.k1, self.b, diary=opened is not None)
+            stems = stems_of(terms)
+            hidden = (
+                set() if question.include_expired else hidden_pages(db, time.time() if now is None else now)
+            )
+            visible = _visible(allowed_pages(db, filters), hidden, opened)
+            best = best_of(db, scorer.best(stems, question.top_k, visible), question.top_k)
+            if opened is not None:
+                best = _with_events(db, scorer, stems, best, opened, question.top_k)
+            if with_links and filters.node_type in (None, ITEM) and not (filters.tags or filters.project):
+                followed = follow_links(db, best)
+            else:
+                followed = Followed([Listed(page, score) for page, score in best])
             try:
-                return [
-                    self._hit(db, page, score, rank, found.terms)
-                    for rank, (page, score) in enumerate(best, 1)
-                ]
+                hits = read_hits(db, self.root, followed.listed, terms)
             except (ValueError, TypeError) as error:
                 raise IndexUnusable("damaged", f"a row cannot be read: {error}") from error
+            if question.explain:
+                _explain(scorer, terms, best, hits)
+            window = opened.window if opened else None
+            return Found(hits, terms, scorer.total, window, followed.broken, followed.left_out)
 
     def search_fts(self, query: str, top_k: int) -> list[tuple[str, float]]:
-        """(slug, score) of the best pages, without filters; a higher score is better."""
+        """(slug, score) of the best pages and items, without filters; a higher score is better."""
         with reading(self.db_path) as db:
-            best = _best(db, self._score(db, query).scores, top_k)
+            scorer = Scorer(db, self.k1, self.b, diary=False)
+            best = best_of(db, scorer.best(stems_of(query_terms(query)), top_k, None), top_k)
             return [
                 (
                     str(db.execute("SELECT slug FROM wiki_index WHERE page_id = ?", (page,)).fetchone()[0]),
@@ -100,89 +136,58 @@ class BM25Retriever:
                 for page, score in best
             ]
 
-    def _score(self, db: sqlite3.Connection, query: str) -> _Scored:
-        found = _Scored(terms=query_terms(query))
-        pages, words = db.execute("SELECT count(*), total(length) FROM page_lengths").fetchone()
-        if not found.terms or not pages:
-            return found
-        average = words / pages
-        flat, steep = self.k1 * (1 - self.b), self.k1 * self.b / average
-        for stem, prefix in _affordable(db, stems_of(found.terms)):
-            matches = _matches(db, stem, prefix)
-            idf = math.log(1 + (pages - len(matches) + 0.5) / (len(matches) + 0.5)) * (self.k1 + 1)
-            for page, frequency, length in matches:
-                gain = idf * frequency / (frequency + flat + steep * length)
-                found.scores[page] = found.scores.get(page, 0.0) + gain
-        return found
 
-    def _hit(self, db: sqlite3.Connection, page: int, score: float, rank: int, terms: list[str]) -> RecallHit:
-        row = db.execute("SELECT * FROM wiki_index WHERE page_id = ?", (page,)).fetchone()
-        snippet, source = snippet_of(db, page, terms)
-        return RecallHit(
-            slug=row["slug"],
-            file_path=str(self.root / row["path"]),
-            title=row["title"],
-            node_type=row["node_type"],
-            importance=row["importance"],
-            score=round(score, 6),
-            rank=rank,
-            snippet=snippet,
-            snippet_source=source,
-            tags=json.loads(row["tags"]),
-            created=row["created"],
-            updated=row["updated"],
-            last_access=row["last_access"],
-            transcript_ref=row["transcript_ref"],
-            links=json.loads(row["links"]),
-            project=row["project"],
-            project_label=row["project_label"],
-            sources=json.loads(row["sources"]),
-        )
+def _visible(
+    allowed: set[int] | None, hidden: set[int], opened: Opened | None
+) -> Callable[[int], bool] | None:
+    """Whether a page, item or event may be a hit; None where all may."""
+    if allowed is None and not hidden and opened is None:
+        return None
+    events = opened.events if opened else frozenset()
+
+    def is_visible(page: int) -> bool:
+        if kind_of(page) == EVENTS:
+            return page in events
+        return page not in hidden and (allowed is None or page in allowed)
+
+    return is_visible
 
 
-def _affordable(db: sqlite3.Connection, stems: Iterable[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """All stems of a short query; of a long one the rarest, while the pages they match fit the budget."""
-    wanted = list(stems)
-    if len(wanted) <= _SURE_TERMS:
-        return wanted
-    counted = []
-    for stem, prefix in wanted:
-        row = db.execute("SELECT doc FROM wiki_term_counts WHERE term = ?", (stem,)).fetchone()
-        if row is not None or prefix:
-            counted.append((row[0] if row else 0, stem, prefix))
-    chosen: list[tuple[str, bool]] = []
-    spent = 0
-    for pages, stem, prefix in sorted(counted):
-        spent += pages
-        if spent > _BUDGET and len(chosen) >= _SURE_TERMS:
-            break
-        chosen.append((stem, prefix))
-    return chosen
+def _with_events(
+    db: sqlite3.Connection,
+    scorer: Scorer,
+    stems: list[Stem],
+    best: list[tuple[int, float]],
+    opened: Opened,
+    top_k: int,
+) -> list[tuple[int, float]]:
+    """`best`, and where no event is among them, the window's events in the places that are left.
+
+    Where the query itself speaks of a time, half of the places are theirs: somebody asks what happened then,
+    in whatever words.
+    """
+    if any(kind_of(page) == EVENTS for page, _ in best):
+        return best
+    spoken = bool(opened.window.said)
+    if best and not spoken:
+        return best
+    room = max(top_k - len(best), top_k // 2)
+    scores: dict[int, float] = {}
+    for stem in stems if best else ():
+        for event, gain in scorer.gains(stem, sorted(opened.events)).items():
+            scores[event] = scores.get(event, 0.0) + gain
+    events = best_of(db, scores, room) or [(event, 0.0) for event in newest(db, opened, room)]
+    return best[: top_k - len(events)] + events
 
 
-def _matches(db: sqlite3.Connection, stem: str, prefix: bool) -> list[tuple[int, float, int]]:
-    """(page, weighted frequency, length) of every page that holds the stem."""
-    weights = " ".join(f"WHEN '{column}' THEN {weight}" for column, weight in _FIELD_WEIGHTS.items())
-    condition = "term >= :stem AND term < :stem || char(1114111)" if prefix else "term = :stem"
-    rows = db.execute(
-        f"""SELECT doc, frequency, length FROM (
-              SELECT doc, sum(CASE col {weights} ELSE 1.0 END) AS frequency
-              FROM wiki_terms WHERE {condition} GROUP BY doc
-            ) JOIN page_lengths ON page_id = doc""",
-        {"stem": stem},
-    )
-    rows.row_factory = None
-    return rows.fetchall()
-
-
-def _best(db: sqlite3.Connection, scores: dict[int, float], top_k: int) -> list[tuple[int, float]]:
-    """The `top_k` pages by score; those that tie at its edge are told apart by path."""
-    if not scores or top_k < 1:
-        return []
-    edge = heapq.nlargest(top_k, scores.values())[-1] - _EQUAL
-    rounded = {page: round(score, 6) for page, score in scores.items() if score >= edge}
-    paths = {
-        page: db.execute("SELECT path FROM wiki_index WHERE page_id = ?", (page,)).fetchone()[0]
-        for page in rounded
-    }
-    return sorted(rounded.items(), key=lambda item: (-item[1], paths[item[0]]))[:top_k]
+def _explain(scorer: Scorer, terms: list[str], best: list[tuple[int, float]], hits: list[RecallHit]) -> None:
+    """Say of each hit what each of the terms brought it. Of two terms that are one word, the first one."""
+    found = dict(zip((page for page, _ in best), (hit for hit in hits if hit.source == "hit"), strict=True))
+    asked: set[Stem] = set()
+    for term in terms:
+        for stem in stems_of([term]):
+            gains = scorer.gains(stem, list(found)) if stem not in asked else {}
+            asked.add(stem)
+            for page, gain in gains.items():
+                terms_of_hit = found[page].matched_terms
+                terms_of_hit[term] = round(terms_of_hit.get(term, 0.0) + gain, 6)

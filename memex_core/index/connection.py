@@ -17,7 +17,7 @@ from typing import Literal
 
 from memex_core.errors import MemexError
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 BUSY_TIMEOUT_S = 5.0
 patience: ContextVar[float] = ContextVar("patience", default=BUSY_TIMEOUT_S)
 """How long an operation waits for another process, in seconds: less where a person waits for us."""
@@ -54,6 +54,7 @@ def reading(db_path: Path | str) -> Iterator[sqlite3.Connection]:
     """A connection that cannot write. Raises IndexUnusable."""
     with _connected(db_path) as db:
         db.execute("PRAGMA query_only = 1")
+        db.execute("BEGIN")  # one state of the index for every question inside
         yield db
 
 
@@ -93,6 +94,13 @@ def require_file(db_path: Path | str) -> None:
         raise IndexUnusable("unwritable", error.strerror or str(error)) from error
     if not stat.S_ISREG(mode):
         raise IndexUnusable("damaged", f"{db_path} is not a regular file")
+
+
+def require_version(db: sqlite3.Connection) -> None:
+    """Raise IndexUnusable for an index that another version of this program made."""
+    row = db.execute("SELECT value FROM index_meta WHERE key = 'schema_version'").fetchone()
+    if row is None or row[0] != SCHEMA_VERSION:
+        raise IndexUnusable("foreign", f"it is of version {row[0] if row else 'unknown'}")
 
 
 @contextlib.contextmanager

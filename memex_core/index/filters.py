@@ -1,10 +1,14 @@
-"""Which pages a recall may return: type, time, tags, project, and whether they still hold."""
+"""Which pages and items a recall may return: type, time, tags, project, and whether they still hold. Events
+of the diary are let in by a window of days (index/diary_window.py).
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
 
+from memex_core.errors import WrongValue
+from memex_core.index.kinds import EVENTS, first_id
 from memex_core.text.instant import to_seconds
 from memex_core.text.slug import fold
 
@@ -20,7 +24,9 @@ class Filters:
 
 
 def allowed_pages(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
-    """The ids of the pages that pass, None where all do. Raises ValueError for a time range that is none."""
+    """The ids of the pages and items that pass, None where all do. Raises ValueError for a time range that is
+    none.
+    """
     conditions: list[str] = []
     values: list[object] = []
     if filters.node_type is not None:
@@ -40,6 +46,8 @@ def allowed_pages(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
         values.append(fold(tag.lstrip("#")))
     if not conditions:
         return None
+    conditions.append("page_id < ?")
+    values.append(first_id(EVENTS))
     query = f"SELECT page_id FROM wiki_index WHERE {' AND '.join(conditions)}"
     return {row[0] for row in db.execute(query, values)}
 
@@ -58,5 +66,5 @@ def hidden_pages(db: sqlite3.Connection, now: float) -> set[int]:
 def _seconds(text: str, is_end: bool) -> float:
     seconds = to_seconds(text, end=is_end)
     if seconds is None:
-        raise ValueError(f"not a date or time: {text!r}; write 2026-09-15 or 2026-09-15T10:00:00Z")
+        raise WrongValue(f"not a date or time: {text!r}; write 2026-09-15 or 2026-09-15T10:00:00Z")
     return seconds

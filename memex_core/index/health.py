@@ -11,7 +11,7 @@ from memex_core.index.connection import schema
 from memex_core.index.page_rows import page_digest
 from memex_core.index.session_rows import session_digest
 
-_CREATED = re.compile(r"^CREATE (?:VIRTUAL TABLE|TABLE|INDEX) (\w+)", re.MULTILINE)
+_CREATED = re.compile(r"^CREATE (?:VIRTUAL TABLE|TABLE|INDEX|TRIGGER) (\w+)", re.MULTILINE)
 
 
 def find_damage(db: sqlite3.Connection) -> str:
@@ -45,6 +45,14 @@ def _missing_rows(db: sqlite3.Connection) -> str:
         ):
             if db.execute(f"{one} EXCEPT {other} LIMIT 1").fetchone():
                 return f"{table} does not hold the same pages as wiki_index"
+    if db.execute(
+        """SELECT kind, documents, words FROM corpus EXCEPT
+           SELECT k.kind, count(page_id), CAST(total(length) AS INTEGER)
+           FROM corpus k LEFT JOIN page_lengths ON page_id >> 40 = k.kind GROUP BY k.kind"""
+    ).fetchone():
+        return "what it says of all pages together has changed"
+    if db.execute("SELECT page_id FROM blocks EXCEPT SELECT page_id FROM wiki_index LIMIT 1").fetchone():
+        return "it holds a block of no item or event"
     lost = db.execute(
         "SELECT path FROM indexed_files WHERE path LIKE 'docs/%' AND sha256 <> '' "
         "EXCEPT SELECT path FROM wiki_index LIMIT 1"

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memex_core.files.lock import memory_lock
-from memex_core.index.connection import SCHEMA_VERSION, IndexUnusable, reading, writing
+from memex_core.index.connection import IndexUnusable, reading, require_version, writing
 from memex_core.index.file_rows import drop_file, put_file, read_file
 from memex_core.index.health import find_damage
 from memex_core.index.journal_mode import choose_journal_mode
+from memex_core.index.kinds import EVENT, ITEM, ITEMS, PAGES, first_id
 from memex_core.index.page_rows import put_page
 from memex_core.index.rebuild import build_new, fill_from_files, is_as_left, remember_file_as_left
 from memex_core.index.recall_counts import count_recalls
@@ -26,6 +27,7 @@ from memex_core.paths import FOLDER_OF_TYPE, NODE_TYPES, TYPE_OF_FOLDER
 from memex_core.text.clean import clean_text
 from memex_core.text.instant import to_iso
 from memex_core.text.links import name_key
+from memex_core.text.slug import title_key
 
 RECALL_WAIT_S = 0.2
 """How long a recall waits to count itself; the next heal counts it otherwise."""
@@ -51,11 +53,9 @@ class IndexManager:
         """None where the index can be read and is of this version, else what is wrong with it."""
         try:
             with reading(self.db_path) as db:
-                row = db.execute("SELECT value FROM index_meta WHERE key = 'schema_version'").fetchone()
+                require_version(db)
         except IndexUnusable as error:
             return error
-        if row is None or row[0] != SCHEMA_VERSION:
-            return IndexUnusable("foreign", f"it is of version {row[0] if row else 'unknown'}")
         return None
 
     def check_health(self) -> str:
@@ -138,22 +138,24 @@ class IndexManager:
 
     def get_all_slugs(self) -> list[str]:
         """The slugs of all pages, in the order of their paths; one that two types use comes twice."""
-        return self._column("SELECT slug FROM wiki_index ORDER BY path")
+        return self._column(
+            "SELECT slug FROM wiki_index WHERE page_id < ? ORDER BY path", first_id(PAGES + 1)
+        )
 
     def get_by_type(self, node_type: str) -> list[str]:
         return self._column("SELECT slug FROM wiki_index WHERE node_type = ? ORDER BY path", node_type)
 
     def count(self) -> int:
-        """How many pages the index holds."""
+        """How many pages the index holds; items and events are none."""
         with reading(self.db_path) as db:
-            return int(db.execute("SELECT count(*) FROM page_lengths").fetchone()[0])
+            return int(db.execute("SELECT documents FROM corpus WHERE kind = ?", (PAGES,)).fetchone()[0])
 
     def count_by_type(self) -> dict[str, int]:
-        """Pages by type, in the order of `paths.NODE_TYPES`."""
+        """Pages by type, in the order of `paths.NODE_TYPES`, then items and events, where there are any."""
         with reading(self.db_path) as db:
             rows = db.execute("SELECT node_type, count(*) FROM wiki_index GROUP BY node_type").fetchall()
         found = {row[0]: row[1] for row in rows}
-        return {kind: found[kind] for kind in NODE_TYPES if kind in found}
+        return {kind: found[kind] for kind in (*NODE_TYPES, ITEM, EVENT) if kind in found}
 
     def warnings(self) -> list[tuple[str, str]]:
         """(path, what is odd about it) of every page and sidecar that is only partly understood."""
@@ -188,6 +190,15 @@ class IndexManager:
                 (find_path(db, slug, node_type),),
             ).fetchone()
         return (row[0], row[1]) if row else (0, None)
+
+    def slug_of_title(self, title: str, node_type: str) -> str:
+        """The slug of the page of that title, "" where there is none; case and spacing aside."""
+        with reading(self.db_path) as db:
+            rows = db.execute(
+                "SELECT slug, title FROM wiki_index WHERE title_key = ? AND node_type = ? ORDER BY path",
+                (name_key(title), node_type),
+            ).fetchall()
+        return next((str(row[0]) for row in rows if title_key(row[1]) == title_key(title)), "")
 
     def purge(self) -> None:
         """Leave no word of deleted pages in the file: the full-text index drops what it only marked deleted,
@@ -227,14 +238,14 @@ class IndexManager:
             if as_left:  # what something else changed stays in question
                 self.remember_as_left()
 
-    def _column(self, query: str, *values: str) -> list[str]:
+    def _column(self, query: str, *values: object) -> list[str]:
         with reading(self.db_path) as db:
             return [str(row[0]) for row in db.execute(query, values)]
 
 
 def find_path(db: sqlite3.Connection, slug: str, node_type: str | None = None) -> str | None:
     """The path of the page that `slug` or `<type>/<slug>` means (letter case and title count
-    last), or None.
+    last), else of the item `<file>:<name>` or the event `<date>#<ordinal>`, or None.
     """
     prefix, _, name = slug.rpartition("/")
     kind = node_type or TYPE_OF_FOLDER.get(prefix, prefix) or None
@@ -244,10 +255,14 @@ def find_path(db: sqlite3.Connection, slug: str, node_type: str | None = None) -
         ("title_key", name_key(name)),
     ):
         row = db.execute(
-            f"""SELECT path FROM wiki_index WHERE {column} = :value AND (:kind IS NULL OR node_type = :kind)
+            f"""SELECT path FROM wiki_index WHERE {column} = :value AND page_id < :items
+                  AND (:kind IS NULL OR node_type = :kind)
                 ORDER BY {BY_TYPE}""",
-            {"value": value, "kind": kind},
+            {"value": value, "kind": kind, "items": first_id(ITEMS)},
         ).fetchone()
         if row is not None:
             return str(row[0])
-    return None
+    row = db.execute(
+        "SELECT path FROM wiki_index WHERE slug = ? AND page_id >= ?", (clean_text(slug), first_id(ITEMS))
+    ).fetchone()
+    return str(row[0]) if row and node_type in (None, ITEM, EVENT) else None

@@ -1,8 +1,9 @@
-"""Links between pages (seed 000 §7, Utility 4; DESIGN §3 rows slug, `[[slug]]`).
+"""Links between pages (seed 000 §7, Utility 4; DESIGN §3 rows slug, `[[slug]]`), and from and to items of
+RecallFiles (`[[file:item]]`).
 
 A link is stored as its key and resolved when it is asked for: a page that appears later mends it. A key
 means the page whose slug it is, else the page whose title it is; of several, one of the source's own type
-first.
+first. An item's slug, which names it here, is `<file>:<name>`, an event's `<date>#<ordinal>`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from pathlib import Path
 from memex_core.files.lock import memory_lock
 from memex_core.index.connection import reading, writing
 from memex_core.index.index_manager import BY_TYPE, find_path
+from memex_core.index.item_links import item_label
+from memex_core.index.kinds import ITEMS, first_id
 from memex_core.index.page_rows import put_links, seal
 from memex_core.index.rebuild import is_as_left, remember_file_as_left
+from memex_core.paths import NODE_TYPES
 from memex_core.text.links import parse_links
 
 
@@ -62,13 +66,12 @@ class LinkManager:
         return keys
 
     def get_outgoing(self, slug: str) -> list[str]:
-        """The slugs of the pages that the page links to, and the keys of its broken links, sorted."""
+        """The slugs of what the page, item or event links to, and the keys of its broken links, sorted."""
         with reading(self.db_path) as db:
             source = _page(db, slug)
             if source is None:
                 return []
-            targets = ((key, resolve(db, key, source.node_type)) for key in _keys(db, source.path))
-            return sorted({page.slug if page else key for key, page in targets})
+            return sorted({target.slug if target else key for key, target in _edges(db, source)})
 
     def get_backlinks(self, slug: str) -> list[str]:
         """The slugs of the pages that link to this one, sorted."""
@@ -87,33 +90,54 @@ class LinkManager:
         return target_slug.rpartition("/")[2] in self.get_outgoing(source_slug)
 
     def validate_links(self, slug: str) -> list[str]:
-        """The keys of the page's broken links, sorted."""
+        """The keys of the broken links of a page, item or event, sorted."""
         with reading(self.db_path) as db:
             source = _page(db, slug)
             if source is None:
                 return []
-            return sorted(key for key in _keys(db, source.path) if resolve(db, key, source.node_type) is None)
+            return sorted({key for key, target in _edges(db, source) if target is None})
 
     def broken_links(self) -> list[tuple[str, str]]:
-        """(path of the page, key) of every broken link, sorted."""
+        """(path of the page, item or event, key) of every broken link, sorted."""
         with reading(self.db_path) as db:
-            rows = db.execute(
+            page_links = db.execute(
                 """SELECT l.source_path, l.target_slug, w.node_type
-                   FROM wiki_links l JOIN wiki_index w ON w.path = l.source_path ORDER BY 1, 2"""
+                   FROM wiki_links l JOIN wiki_index w ON w.path = l.source_path
+                   WHERE NOT EXISTS (
+                     SELECT 1 FROM item_links i JOIN wiki_index t ON t.path = i.target_path
+                     WHERE i.source_path = l.source_path AND i.page_key = l.target_slug)"""
             ).fetchall()
-            return [(row[0], row[1]) for row in rows if resolve(db, row[1], row[2]) is None]
+            item_links = db.execute(
+                """SELECT i.source_path, i.target_path, w.node_type, i.page_key
+                   FROM item_links i JOIN wiki_index w ON w.path = i.source_path
+                   LEFT JOIN wiki_index t ON t.path = i.target_path
+                   WHERE t.path IS NULL AND w.page_id >= ?""",
+                (first_id(ITEMS),),
+            ).fetchall()
+            found = {(row[0], row[1]) for row in page_links if resolve(db, row[1], row[2]) is None}
+            return sorted(
+                found
+                | {(row[0], item_label(row[1])) for row in item_links if resolve(db, row[3], row[2]) is None}
+            )
 
     def get_link_graph(self) -> dict[str, list[str]]:
-        """Slug -> slugs and broken keys it links to, for every page with links."""
+        """Slug -> slugs and broken keys it links to, for every page, item and event with links."""
         with reading(self.db_path) as db:
-            slugs = [row[0] for row in db.execute("SELECT DISTINCT source_slug FROM wiki_links ORDER BY 1")]
-        return {slug: self.get_outgoing(slug) for slug in slugs}
+            query = "SELECT source_path FROM wiki_links UNION SELECT source_path FROM item_links"
+            sources = db.execute(
+                f"SELECT path, node_type, slug, title FROM wiki_index WHERE path IN ({query}) ORDER BY slug"
+            ).fetchall()
+            graph: dict[str, list[str]] = {}
+            for source in (LinkedPage(*row) for row in sources):
+                targets = {target.slug if target else key for key, target in _edges(db, source)}
+                graph[source.slug] = sorted({*graph.get(source.slug, ()), *targets})
+            return graph
 
 
 def resolve(db: sqlite3.Connection, key: str, source_type: str) -> LinkedPage | None:
     """The page that a link key in a page of `source_type` means, or None where the link is broken."""
     kind, _, name = key.rpartition("/")
-    for column in ("slug_key", "title_key"):
+    for column in ("slug_key", "title_key") if name else ():
         row = db.execute(
             f"""SELECT path, node_type, slug, title FROM wiki_index
                 WHERE {column} = :name AND (:kind = '' OR node_type = :kind)
@@ -138,19 +162,54 @@ def _keys(db: sqlite3.Connection, path: str) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
+def _edges(db: sqlite3.Connection, source: LinkedPage) -> list[tuple[str, LinkedPage | None]]:
+    """(key, where it leads or None) of every link that goes out.
+
+    `[[file:item]]` in an item or event means the item first, in a page the page of that name; the other one
+    where there is no such.
+    """
+    item_links = db.execute(
+        "SELECT target_path, page_key FROM item_links WHERE source_path = ? ORDER BY place", (source.path,)
+    ).fetchall()
+    keys = _keys(db, source.path)
+    pages = {key: resolve(db, key, source.node_type) for key in {*keys, *(row[1] for row in item_links)}}
+    edges = [(key, pages[key]) for key in keys if pages[key] or key not in {row[1] for row in item_links}]
+    for path, page_key in item_links:
+        if source.node_type in NODE_TYPES:
+            if pages[page_key] is None:
+                edges.append((page_key, _item(db, path)))
+        else:
+            edges.append((item_label(path), _item(db, path) or pages[page_key]))
+    return edges
+
+
+def _item(db: sqlite3.Connection, path: str) -> LinkedPage | None:
+    row = db.execute("SELECT path, node_type, slug, title FROM wiki_index WHERE path = ?", (path,)).fetchone()
+    return LinkedPage(*row) if row else None
+
+
 def _candidates(db: sqlite3.Connection, target: LinkedPage) -> list[LinkedPage]:
-    """Pages with a link whose key could mean the target."""
+    """What holds a link whose key could mean the target."""
     rows = db.execute(
         """SELECT DISTINCT s.path, s.node_type, s.slug, s.title
            FROM wiki_index t
            JOIN wiki_links l ON l.target_slug IN
              (t.slug_key, t.title_key, t.node_type || '/' || t.slug_key, t.node_type || '/' || t.title_key)
            JOIN wiki_index s ON s.path = l.source_path
-           WHERE t.path = ? ORDER BY s.path""",
-        (target.path,),
+           WHERE t.path = :path AND t.slug_key <> ''
+           UNION SELECT s.path, s.node_type, s.slug, s.title
+           FROM wiki_index t
+           JOIN item_links l ON l.page_key IN
+             (t.slug_key, t.title_key, t.node_type || '/' || t.slug_key, t.node_type || '/' || t.title_key)
+           JOIN wiki_index s ON s.path = l.source_path
+           WHERE t.path = :path AND t.slug_key <> ''
+           UNION SELECT s.path, s.node_type, s.slug, s.title
+           FROM item_links l JOIN wiki_index s ON s.path = l.source_path
+           WHERE l.target_path = :path ORDER BY 1""",
+        {"path": target.path},
     )
     return [LinkedPage(*row) for row in rows.fetchall()]
 
 
 def _links_to(db: sqlite3.Connection, source: LinkedPage, target: LinkedPage) -> bool:
-    return any(resolve(db, key, source.node_type) == target for key in _keys(db, source.path))
+    return any(found == target for _, found in _edges(db, source))

@@ -1,12 +1,19 @@
-"""Between a page and its rows in the index. Every function works inside the caller's transaction."""
+"""Between a page and its rows in the index, and what items and events share with pages.
+
+Every function works inside the caller's transaction.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import cast
 
+from memex_core.index.item_links import ItemLink, find_item_links, put_item_links
+from memex_core.index.kinds import PAGES, new_id
 from memex_core.model.node import WikiNode
 from memex_core.text.clean import clean_text
 from memex_core.text.generated import without_markers
@@ -24,6 +31,13 @@ own_last_access expires_at valid_from valid_to content_hash transcript_ref proje
 harness kind started_at ended_at warning moment expires_s valid_from_s
 """
 _COLUMNS = _NAMES.split()
+_SLUG = _COLUMNS.index("slug")
+_REALS = ("importance", "moment", "expires_s", "valid_from_s")
+_INSERT = f"""INSERT INTO wiki_index (page_id, path, {", ".join(_COLUMNS)}, digest, access_count)
+              VALUES ({", ".join("?" * (len(_COLUMNS) + 3))}, 0)"""
+_UPDATE = (
+    f"UPDATE wiki_index SET {', '.join(f'{name} = ?' for name in _COLUMNS)}, digest = ? WHERE page_id = ?"
+)
 _ALL_ROWS = (
     f"SELECT path, {', '.join(_COLUMNS)} FROM wiki_index WHERE page_id = ?",
     "SELECT slug, title, body, tags, extra FROM wiki_fts WHERE rowid = ?",
@@ -31,32 +45,71 @@ _ALL_ROWS = (
     "SELECT tag FROM page_tags WHERE page_id = ? ORDER BY tag",
     """SELECT target_slug, l.source_slug FROM wiki_index JOIN wiki_links l ON l.source_path = path
        WHERE page_id = ? ORDER BY target_slug""",
+    """SELECT target_path, place, page_key FROM wiki_index JOIN item_links l ON l.source_path = path
+       WHERE page_id = ? ORDER BY target_path""",
+    "SELECT file, place, heading, hash, owner, source_conv FROM blocks WHERE page_id = ?",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All that the tables hold of one page, item or event. `values` are those of `_COLUMNS`, `searched` the
+    columns of wiki_fts, `block` what the table blocks holds of an item or event behind its id.
+    """
+
+    kind: int
+    path: str
+    values: list[object]
+    searched: tuple[str, str, str, str, str]
+    tags: list[str]
+    links: list[str]
+    item_links: list[ItemLink]
+    block: tuple[object, ...] | None = None
+
+    @property
+    def length(self) -> int:
+        return max(len(self.searched[2].split()) + self.searched[4].count(" "), 1)
+
+    def parts(self) -> Iterator[object]:
+        """What `page_digest` reads of these rows."""
+        yield self.path
+        for name, value in zip(_COLUMNS, self.values, strict=True):
+            yield value if value is None or name not in _REALS else float(cast(float, value))
+        yield from self.searched
+        yield self.length
+        yield from self.tags
+        for key in sorted(set(self.links)):
+            yield from (key, self.values[_SLUG])
+        for place, link in sorted(enumerate(self.item_links), key=lambda pair: pair[1].target_path):
+            yield from (link.target_path, place, link.page_key)
+        yield from self.block or ()
 
 
 def put_page(db: sqlite3.Connection, path: str, node: WikiNode) -> None:
     """Bring the rows of the page at `path` to what `node` says."""
-    row = db.execute("SELECT page_id FROM wiki_index WHERE path = ?", (path,)).fetchone()
-    page_id = row[0] if row else None
-    if page_id is not None:
-        _drop_dependents(db, page_id, path)
-    searched = _searched(node)
-    values = _values(node)
-    if page_id is None:
-        marks = ", ".join("?" * (len(_COLUMNS) + 1))
-        names = ", ".join([*_COLUMNS, "path, access_count, digest"])
-        inserted = db.execute(f"INSERT INTO wiki_index ({names}) VALUES ({marks}, 0, '')", [*values, path])
-        page_id = int(inserted.lastrowid or 0)
+    links = [clean_text(key) for key in node.links]
+    tags = sorted({fold(clean_text(tag)) for tag in node.tags})
+    row = Row(PAGES, path, column_values(node), _searched(node), tags, links, find_item_links(node.body))
+    put_row(db, row)
+
+
+def put_row(db: sqlite3.Connection, row: Row) -> None:
+    """Bring everything of the page, item or event at `row.path` to `row`."""
+    known = db.execute("SELECT page_id FROM wiki_index WHERE path = ?", (row.path,)).fetchone()
+    page_id = int(known[0]) if known else new_id(db, row.kind)
+    values = [*row.values, _digest(row.parts())]
+    if known is None:
+        db.execute(_INSERT, [page_id, row.path, *values])
     else:
-        assignments = ", ".join(f"{name} = ?" for name in _COLUMNS)
-        db.execute(f"UPDATE wiki_index SET {assignments} WHERE page_id = ?", [*values, page_id])
-    _put_dependents(db, page_id, path, node, searched)
-    count_access(db, [path])
-    seal(db, page_id)
+        _drop_dependents(db, page_id, row.path)
+        db.execute(_UPDATE, [*values, page_id])
+    _put_dependents(db, page_id, row)
+    if row.kind == PAGES:
+        count_access(db, [row.path])
 
 
 def drop_page(db: sqlite3.Connection, path: str) -> bool:
-    """Take the page at `path` out of the index; False where it was not there."""
+    """Take the page, item or event at `path` out of the index; False where it was not there."""
     row = db.execute("SELECT page_id FROM wiki_index WHERE path = ?", (path,)).fetchone()
     if row is None:
         return False
@@ -95,6 +148,10 @@ def page_digest(db: sqlite3.Connection, page_id: int) -> str:
     for query in _ALL_ROWS:
         for row in db.execute(query, (page_id,)):
             parts.extend(tuple(row))
+    return _digest(parts)
+
+
+def _digest(parts: Iterable[object]) -> str:
     text = "\0".join(map(str, parts)).encode("utf-8", "replace")
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
@@ -109,7 +166,8 @@ def _searched(node: WikiNode) -> tuple[str, str, str, str, str]:
     return clean_text(node.slug), title, body, tags, " ".join(extra)
 
 
-def _values(node: WikiNode) -> list[object]:
+def column_values(node: WikiNode, **own_values: object) -> list[object]:
+    """What the columns of wiki_index hold of `node`; `own_values` are meant where given."""
     own = {
         "node_type": node.type,
         "own_access_count": node.access_count,
@@ -122,6 +180,7 @@ def _values(node: WikiNode) -> list[object]:
         "moment": _moment(node),
         "expires_s": _expires(node),
         "valid_from_s": to_seconds(node.valid_from),
+        **own_values,
     }
     return [_storable(own[name] if name in own else getattr(node, name)) for name in _COLUMNS]
 
@@ -141,25 +200,28 @@ def _expires(node: WikiNode) -> float | None:
     return min((end for end in ends if end is not None), default=None)
 
 
-def _put_dependents(
-    db: sqlite3.Connection, page_id: int, path: str, node: WikiNode, searched: tuple[str, ...]
-) -> None:
+def _put_dependents(db: sqlite3.Connection, page_id: int, row: Row) -> None:
     db.execute(
         "INSERT INTO wiki_fts (rowid, slug, title, body, tags, extra) VALUES (?, ?, ?, ?, ?, ?)",
-        (page_id, *searched),
+        (page_id, *row.searched),
     )
-    length = len(searched[2].split()) + searched[4].count(" ")
-    db.execute("INSERT INTO page_lengths VALUES (?, ?)", (page_id, max(length, 1)))
-    tags = {fold(clean_text(tag)) for tag in node.tags}
-    db.executemany("INSERT INTO page_tags VALUES (?, ?)", [(tag, page_id) for tag in sorted(tags)])
-    put_links(db, path, clean_text(node.slug), [clean_text(key) for key in node.links])
+    db.execute("INSERT INTO page_lengths VALUES (?, ?)", (page_id, row.length))
+    if row.tags:
+        db.executemany("INSERT INTO page_tags VALUES (?, ?)", [(tag, page_id) for tag in row.tags])
+    if row.links:
+        put_links(db, row.path, str(row.values[_SLUG]), row.links)
+    put_item_links(db, row.path, row.item_links)
+    if row.block is not None:
+        db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?)", (page_id, *row.block))
 
 
 def _drop_dependents(db: sqlite3.Connection, page_id: int, path: str) -> None:
-    for statement in (
-        "DELETE FROM wiki_fts WHERE rowid = ?",
-        "DELETE FROM page_lengths WHERE page_id = ?",
-        "DELETE FROM page_tags WHERE page_id = ?",
+    for table, column in (
+        ("wiki_fts", "rowid"),
+        ("page_lengths", "page_id"),
+        ("page_tags", "page_id"),
+        ("blocks", "page_id"),
     ):
-        db.execute(statement, (page_id,))
-    db.execute("DELETE FROM wiki_links WHERE source_path = ?", (path,))
+        db.execute(f"DELETE FROM {table} WHERE {column} = ?", (page_id,))
+    for table in ("wiki_links", "item_links"):
+        db.execute(f"DELETE FROM {table} WHERE source_path = ?", (path,))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memex_core.files.atomic import FILE_MODE, TEMP_PREFIX, TEMP_SUFFIX, make_dir, sync_dir, write_atomic
 from memex_core.files.lock import memory_lock
-from memex_core.files.walk import walk_pages, walk_sidecars
+from memex_core.files.walk import walk_blocks, walk_pages, walk_sidecars
 from memex_core.index.connection import SCHEMA_VERSION, schema, writing
 from memex_core.index.file_rows import put_file, read_file
 from memex_core.index.recall_counts import count_recalls
@@ -59,14 +59,14 @@ def create_schema(db: sqlite3.Connection) -> None:
 
 
 def fill_from_files(root: Path, now: float, problems: list[tuple[str, str]]) -> Fill:
-    """Fills an index with every page and sidecar under `root`; what is odd about a file is added
-    to `problems`.
+    """Fills an index with every page, RecallFile, day and sidecar under `root`; what is odd about a file is
+    added to `problems`.
     """
 
     def fill(db: sqlite3.Connection) -> None:
         count_recalls(db, root)
         pages = 0
-        for path, _ in [*sorted(walk_pages(root)), *sorted(walk_sidecars(root))]:
+        for path, _ in (*sorted(walk_pages(root)), *sorted(walk_blocks(root)), *sorted(walk_sidecars(root))):
             read = read_file(root, path)
             if read is not None:
                 problem = put_file(db, read)
@@ -77,6 +77,7 @@ def fill_from_files(root: Path, now: float, problems: list[tuple[str, str]]) -> 
             "INSERT OR REPLACE INTO index_meta VALUES (?, ?)",
             [("last_index_rebuild", to_iso(now)), ("wiki_file_count", str(pages))],
         )
+        db.execute("INSERT INTO wiki_fts (wiki_fts) VALUES ('optimize')")  # a term is then in one place
 
     return fill
 

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from memex_core.files.regular import open_regular
 from memex_core.index.page_rows import count_access
 from memex_core.paths import recalls_path
 from memex_core.text.clean import clean_text
@@ -67,7 +68,7 @@ def _seen(db: sqlite3.Connection) -> tuple[tuple[int, int, int], int]:
 def _lines(root: Path, offset: int) -> Iterator[tuple[str, set[str], int]]:
     """(ts, paths, offset behind the line) of each whole line from `offset` on; others are passed over."""
     try:
-        with recalls_path(root).open("rb") as file:
+        with open_regular(recalls_path(root), root) as file:
             file.seek(offset)
             for raw in file:
                 if not raw.endswith(b"\n"):
@@ -77,7 +78,7 @@ def _lines(root: Path, offset: int) -> Iterator[tuple[str, set[str], int]]:
                     line = json.loads(raw)
                     paths = {clean_text(path) for path in line["paths"] if isinstance(path, str)}
                     yield clean_text(str(line["ts"])), paths, offset
-                except (ValueError, KeyError, TypeError):
+                except (ValueError, KeyError, TypeError, RecursionError):
                     continue
     except OSError:
         return

@@ -1,11 +1,12 @@
--- mem.db, schema version 1 (seed 000 §6.2; DESIGN §3 rows FTS, slug). Derived: delete the file at any time.
+-- mem.db, schema version 2 (seed 000 §6.2; DESIGN §3 rows FTS, slug). Derived: delete the file at any time.
 
 CREATE TABLE index_meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- One row a page, known by its path relative to the memory root; a slug is unique only within its folder.
+-- One row a page, known by its path relative to the memory root; a slug is unique only within its folder. Items
+-- of RecallFiles and events of the diary are rows as well (index/block_rows.py), under ids of their own ranges.
 CREATE TABLE wiki_index (
     page_id           INTEGER PRIMARY KEY,
     path              TEXT NOT NULL UNIQUE,
@@ -47,6 +48,7 @@ CREATE INDEX idx_wiki_index_type ON wiki_index (node_type);
 CREATE INDEX idx_wiki_index_updated ON wiki_index (updated);
 CREATE INDEX idx_wiki_index_importance ON wiki_index (importance);
 CREATE INDEX idx_wiki_index_access ON wiki_index (last_access);
+CREATE INDEX idx_wiki_index_slug ON wiki_index (slug);
 CREATE INDEX idx_wiki_index_slug_key ON wiki_index (slug_key);
 CREATE INDEX idx_wiki_index_title_key ON wiki_index (title_key);
 CREATE INDEX idx_wiki_index_project ON wiki_index (project);
@@ -73,6 +75,32 @@ CREATE TABLE page_lengths (
     length  INTEGER NOT NULL
 );
 
+-- What a score needs of all of them, kept by the triggers: by kind, which is the id's range (index/kinds.py).
+CREATE TABLE corpus (
+    kind      INTEGER PRIMARY KEY,
+    documents INTEGER NOT NULL,
+    words     INTEGER NOT NULL
+);
+INSERT INTO corpus VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0);
+CREATE TRIGGER page_lengths_added AFTER INSERT ON page_lengths BEGIN
+    UPDATE corpus SET documents = documents + 1, words = words + new.length WHERE kind = new.page_id >> 40;
+END;
+CREATE TRIGGER page_lengths_gone AFTER DELETE ON page_lengths BEGIN
+    UPDATE corpus SET documents = documents - 1, words = words - old.length WHERE kind = old.page_id >> 40;
+END;
+
+-- What an item or event is beyond a page's columns. A file's blocks are compared by their hashes.
+CREATE TABLE blocks (
+    page_id     INTEGER PRIMARY KEY,
+    file        TEXT NOT NULL,                    -- path of the file that holds it
+    place       INTEGER NOT NULL,                 -- events: which of the day's file, from 0; items: 0
+    heading     TEXT NOT NULL,                    -- an item's name, an event's time of day
+    hash        TEXT NOT NULL,
+    owner       TEXT,
+    source_conv TEXT
+);
+CREATE INDEX idx_blocks_file ON blocks (file, place);
+
 CREATE TABLE page_tags (
     tag     TEXT NOT NULL,                        -- case folded
     page_id INTEGER NOT NULL,
@@ -90,6 +118,17 @@ CREATE TABLE wiki_links (
 ) WITHOUT ROWID;
 CREATE INDEX idx_wiki_links_source ON wiki_links (source_slug);
 CREATE INDEX idx_wiki_links_target ON wiki_links (target_slug);
+
+-- [[file:item]] links, of pages, items and events.
+CREATE TABLE item_links (
+    source_path TEXT NOT NULL,
+    target_path TEXT NOT NULL,                    -- of the item, which may not exist
+    place       INTEGER NOT NULL,                 -- which of the source's links
+    page_key    TEXT NOT NULL,                    -- what the same words mean as a link to a page
+    PRIMARY KEY (source_path, target_path)
+) WITHOUT ROWID;
+CREATE INDEX idx_item_links_target ON item_links (target_path);
+CREATE INDEX idx_item_links_page_key ON item_links (page_key);
 
 CREATE TABLE recall_counts (
     path        TEXT PRIMARY KEY,

@@ -2,7 +2,7 @@
 
 A file whose stamp is as the index saw it is unchanged; any other one is read, and indexed again if its bytes
 differ. An index that is missing, damaged or of another version is built anew beside the old one and swapped
-in. While it cannot be used at all, `recall_pages` answers from the files, with the hits that a fresh index
+in. While it cannot be used at all, `ask` answers from the files, with the hits that a fresh index
 would give.
 """
 
@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memex_core.errors import LockTimeout
 from memex_core.files.atomic import remove_stale_temps
 from memex_core.files.lock import memory_lock
-from memex_core.files.walk import walk_pages, walk_sidecars
+from memex_core.files.walk import walk_blocks, walk_pages, walk_sidecars
 from memex_core.index.bm25_retriever import BM25Retriever
-from memex_core.index.connection import IndexUnusable, patience, reading
+from memex_core.index.connection import IndexUnusable, patience, reading, require_version
 from memex_core.index.file_rows import Read, drop_file, put_file, read_file, restamp_file, signed_stamp
 from memex_core.index.index_manager import IndexManager
 from memex_core.index.memory_index import index_in_memory
@@ -29,6 +30,7 @@ from memex_core.model.results import RecallHit
 from memex_core.paths import docs_dir, transcripts_dir
 
 _BATCH = 256
+Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
@@ -65,7 +67,8 @@ class _Plan:
 
 
 def sync(index: IndexManager, root: Path, *, force: bool = False) -> SyncReport:
-    """Bring the index to what pages, sidecars and recalls.jsonl say; `force` builds it anew.
+    """Bring the index to what pages, RecallFiles, diary, sidecars and recalls.jsonl say; `force` builds it
+    anew.
 
     An index that cannot be used is reported, never raised.
     """
@@ -84,22 +87,33 @@ def sync(index: IndexManager, root: Path, *, force: bool = False) -> SyncReport:
 def recall_pages(
     index: IndexManager, retriever: BM25Retriever, root: Path, query: str, report: SyncReport, **options: Any
 ) -> tuple[list[RecallHit], str]:
-    """`(hits, note)`: from the index if it can answer, else from the files; `note` says why it was not as
+    """`(hits, note)`: as `ask` answers `BM25Retriever.retrieve` with these `options`."""
+    return ask(index, retriever, root, report, lambda known: known.retrieve(query, **options))
+
+
+def ask(
+    index: IndexManager,
+    retriever: BM25Retriever,
+    root: Path,
+    report: SyncReport,
+    question: Callable[[BM25Retriever], Answer],
+) -> tuple[Answer, str]:
+    """`(answer, note)`: from the index if it can answer, else from the files; `note` says why it was not as
     usual.
 
-    `report` is that of the last `sync`, `options` are those of `BM25Retriever.retrieve`. Raises ValueError
-    for options that are wrong.
+    `report` is that of the last `sync`. Raises ValueError for options that are wrong.
     """
     for _ in range(2):
         if not report.usable:
             break
         try:
-            return retriever.retrieve(query, **options), report.note
+            return question(retriever), report.note
         except IndexUnusable as error:
             report = sync(index, root, force=error.trouble == "damaged")
     why = report.note or "the index cannot be used"
-    hits = scan_recall(root, query, k1=retriever.k1, b=retriever.b, **options)
-    return hits, f"answered from the files: {why}"
+    with index_in_memory(root) as uri:
+        answer = question(BM25Retriever(uri, retriever.k1, retriever.b, root=root))
+    return answer, f"answered from the files: {why}"
 
 
 def scan_recall(
@@ -111,13 +125,14 @@ def scan_recall(
 
 
 def _heal(index: IndexManager, root: Path, report: SyncReport, *, force: bool) -> None:
-    trouble = index.why_unusable()
+    as_left = index.is_as_left()
+    trouble = index.why_unusable() if force or not as_left else None
     if trouble is not None and trouble.trouble in ("locked", "unwritable", "no fts5"):
         raise trouble
     if force or trouble is not None:
         _rebuild(index, root, report, "" if trouble is None or trouble.trouble == "missing" else trouble.why)
         return
-    if not index.is_as_left() and (damage := _check(index)):
+    if not as_left and (damage := _check(index)):
         _rebuild(index, root, report, damage)
         return
     try:
@@ -125,7 +140,7 @@ def _heal(index: IndexManager, root: Path, report: SyncReport, *, force: bool) -
         if plan:
             _carry_out(index, root, plan, report)
     except IndexUnusable as error:
-        if error.trouble not in ("damaged", "missing"):
+        if error.trouble not in ("damaged", "missing", "foreign"):
             raise
         _rebuild(index, root, report, error.why)
 
@@ -166,12 +181,13 @@ def _identity(db_path: Path) -> int:
 
 def _compare(index: IndexManager, root: Path, report: SyncReport) -> _Plan:
     with reading(index.db_path) as db:
+        require_version(db)
         columns = "path, size, mtime_ns, ctime_ns, ino, racy, sha256, problem"
         rows = db.execute(f"SELECT {columns} FROM indexed_files")
         rows.row_factory = None
         seen: dict[str, tuple[Any, ...]] = {row[0]: row for row in rows.fetchall()}
         plan = _Plan(recalls=recalls_changed(db, root))
-    for walk in (walk_pages(root), walk_sidecars(root)):
+    for walk in (walk_pages(root), walk_blocks(root), walk_sidecars(root)):
         for path, stamp in walk:
             known = seen.pop(path, None)
             if known is not None and known[1:5] == stamp and not known[5] and known[6]:
@@ -190,7 +206,7 @@ def _look_closer(
     if read is None:
         if known is not None:
             plan.gone.append(path)
-    elif known is None or read.sha256 != known[6]:
+    elif known is None or read.sha256 != known[6] or (read.problem and read.problem != known[7]):
         plan.new.append(read)
     elif (signed_stamp(read.stamp), read.racy) != (known[1:5], bool(known[5])):
         plan.restamped.append((read, known[7], known[2]))
@@ -213,6 +229,7 @@ def _carry_out(index: IndexManager, root: Path, plan: _Plan, report: SyncReport)
                     restamp_file(db, read, problem, modified_ns)
                 for path in plan.gone:
                     drop_file(db, path)
-                count_recalls(db, root)
+                if plan.recalls:
+                    count_recalls(db, root)
     report.changed, report.removed = len(plan.new), len(plan.gone)
     report.unchanged += len(plan.restamped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 
 from memex_core.config import LLMConfig
@@ -20,6 +21,9 @@ LEAST_TIME_S = 1.0
 """With less than this left of the timeout, asking once more is no use."""
 CHARS_A_TOKEN = 8
 """No text has more on average: a prompt counted below that was not read whole."""
+
+LEAST_SHARE = 10
+"""A count below this part of our estimate is not believed; the estimate counts in its place."""
 
 
 class Asking(ABC):
@@ -76,8 +80,9 @@ class Asking(ABC):
         answer: Answer | None = None
         failure: CallFailed | None = CallFailed("broken", "was interrupted", may_have_run=True)
         try:
-            answer = self._ask(prompt, max_tokens, deadline)
-            failure = self._fault_of(answer, prompt)
+            given = self._ask(prompt, max_tokens, deadline)
+            failure = self._fault_of(given, prompt)
+            answer = self._believed(given, prompt)
         except CallFailed as error:
             answer, failure = error.counted, error
         except TimeoutError:
@@ -87,6 +92,15 @@ class Asking(ABC):
         if failure is not None:
             raise failure
         return clean_text(answer.text).strip() if answer else ""
+
+    def _believed(self, answer: Answer, prompt: str) -> Answer:
+        """`answer` without counts that cannot be true: nobody escapes the daily limit by counting nothing."""
+        read = estimated_tokens(prompt) + estimated_tokens(self.system)
+        return replace(
+            answer,
+            prompt_tokens=_possible(answer.prompt_tokens, read),
+            completion_tokens=_possible(answer.completion_tokens, estimated_tokens(answer.text)),
+        )
 
     def _fault_of(self, answer: Answer, prompt: str) -> CallFailed | None:
         read, length = answer.prompt_tokens, len(prompt) + len(self.system)
@@ -121,6 +135,10 @@ class Asking(ABC):
 
     def _error(self, failure: CallFailed) -> LLMError:
         return LLMError(f"{self.target}: {failure.what}", hint=self.target.hints.get(failure.kind, ""))
+
+
+def _possible(count: int | None, estimate: int) -> int | None:
+    return None if count is None or count * LEAST_SHARE < estimate else count
 
 
 def _outcome(answer: Answer | None, failure: CallFailed | None) -> str:

@@ -1,4 +1,4 @@
-"""The body of a response: read up to a bound, and only ever a JSON object."""
+"""The body of a response: read up to a bound, never unpacked, and only ever a JSON object."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from memex_core.llm.answer import MAX_BYTES
 from memex_core.llm.failures import broken
 
 PIECE = 1 << 16
+MAX_EXPLANATION = 1 << 16
+"""Bytes of an error's body that are read."""
 
 
 def read_bounded(claimed: str | None, next_piece: Callable[[], bytes]) -> bytes:
@@ -25,6 +27,14 @@ def read_bounded(claimed: str | None, next_piece: Callable[[], bytes]) -> bytes:
             raise too_long
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def read_explanation(next_piece: Callable[[], bytes]) -> bytes:
+    """The first MAX_EXPLANATION bytes, at most, of a body that only says why there is no answer."""
+    body = b""
+    while len(body) < MAX_EXPLANATION and (piece := next_piece()):
+        body += piece
+    return body[:MAX_EXPLANATION]
 
 
 def json_object(body: bytes) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Any program that reads a prompt and writes an answer, run without tools of ours, shell or leftovers.
 
-A command of one word that commands.toml knows stands for its ready setting. In any other command {model} is
-[llm] model, and where {answer} occurs, the answer is read from the file that it names.
+A program that commands.toml knows is run in its ready setting and in no other way. In any other command
+{model} is [llm] model, and where {answer} occurs, the answer is read from the file that it names.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from memex_core.config import LLMConfig
 from memex_core.errors import ConfigError
 from memex_core.llm.answer import MAX_BYTES, Answer
 from memex_core.llm.asking import Asking
+from memex_core.llm.child import CHILD
 from memex_core.llm.failures import CallFailed, quoted
 from memex_core.llm.program import Run
 from memex_core.llm.ready_commands import ready_command, records_of
+from memex_core.llm.stop_signals import held_signals
 from memex_core.llm.target import Target, hints_of
 
-CHILD = "MEMEX_CHILD"
-"""Whoever finds it set was started by memex; our hooks then do nothing (DESIGN §3 "model calls")."""
 OUR_KEY = "MEMEX_API_KEY"
 
 
@@ -36,29 +36,40 @@ class CommandClient(Asking):
                 "[llm] command is not set, and the provider is command",
                 hint='name a program in memex.toml, such as command = ["llm", "-m", "{model}"]',
             )
+        known = ready_command(self._command)
+        in_one_word = None if known else ready_command(self._command[0].split())
+        if in_one_word or (known and len(self._command) > 1):
+            name = (in_one_word or known or [""])[0]
+            raise ConfigError(
+                f"[llm] command runs {name} with arguments of its own, which could switch its tools on",
+                hint=f'write command = ["{name}"], or its whole path alone; [llm] model chooses the model',
+            )
         model = config.model.strip()
         if not model and any("{model}" in word for word in self._command):
             raise ConfigError(
                 "[llm] model is not set, and [llm] command asks for it",
                 hint="set [llm] model in memex.toml, or MEMEX_LLM_MODEL",
             )
-        self._ready = ready_command(self._command)
+        self._ready = known[1] if known else None
         self.overhead = self._ready.overhead if self._ready else 0
         name = os.path.basename(self._command[0])
-        target = Target("command", model, name, hints=hints_of(config, model, name))
+        target = Target("command", model, name, config.api_key.strip(), hints_of(config, model, name))
         super().__init__(config, root, system, target)
 
     def _ask(self, prompt: str, max_tokens: int, deadline: float) -> Answer:
         """A program takes no limit: `max_tokens` only bounds what is reserved for the call."""
         text = "\n\n".join(part for part in (self.system, prompt) if part)
-        with tempfile.TemporaryDirectory(prefix="memex-", ignore_cleanup_errors=True) as made:
+        with (
+            held_signals() as check,
+            tempfile.TemporaryDirectory(prefix="memex-", ignore_cleanup_errors=True) as made,
+        ):
             answer_file, folder = Path(made) / "answer", Path(made) / "work"
             folder.mkdir()
             command = [word.replace("{answer}", str(answer_file)) for word in self._words()]
             environment = {**self._environment(), "PWD": str(folder)}
             with Run(command, text.encode(), folder=folder, environment=environment) as run:
                 try:
-                    run.wait(deadline)
+                    run.wait(deadline, check)
                 except TimeoutError:
                     raise self._too_slow(run, prompt) from None
             return self._answer(run, answer_file, prompt)

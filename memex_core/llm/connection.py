@@ -18,11 +18,13 @@ def connection_failure(error: BaseException) -> CallFailed | TimeoutError:
     """The failure behind `error`, found by its causes: refused, no such host, not trusted, closed, slow."""
     chain = list(_causes(error))
     for cause in chain:
+        if isinstance(cause, CallFailed):
+            return cause
         if isinstance(cause, TimeoutError) or type(cause).__name__.endswith(("Timeout", "TimeoutError")):
             return TimeoutError()
         if isinstance(cause, ConnectionRefusedError):
             return CallFailed("down", "connection refused")
-        if isinstance(cause, socket.gaierror):
+        if isinstance(cause, (socket.gaierror, UnicodeError)):
             return CallFailed("down", "no such host")
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
             reason = str(cause.reason or "unknown").replace("_", " ").lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from memex_core.llm.answer import Answer
+from memex_core.llm.key_scrub import without_key
 from memex_core.text.clean import clean_text
 from memex_core.text.redact import redact
 
@@ -20,7 +22,10 @@ Kind = Literal[
 
 LONGEST_WAIT_S = 10.0
 SHORT_WAIT_S = 0.5
+MOST_WAIT_S = 7 * 86_400.0
+"""Nobody means a longer one: a Retry-After beyond it is not believed."""
 MAX_QUOTE = 160
+MAX_LINE = 4_096
 ECHO = 20
 """So many characters of the prompt in a message make it an echo, which no failure repeats."""
 
@@ -78,7 +83,7 @@ def failure_of_status(status: int, body: bytes, retry_after: str | None, sent: S
     """The failure that an HTTP status other than 2xx stands for; `body` is the service's own explanation."""
     kind = _kind_of_status(status)
     code, message = _explanation(body)
-    said = quoted(message, sent)
+    code, said = _repeatable(code, sent), quoted(message, sent)
     what = f"{_WORDS[kind]} (HTTP {status}{', ' + code if code else ''})" + (f": {said}" if said else "")
     wait = None
     if kind in ("busy", "server") and code != "insufficient_quota":
@@ -91,11 +96,18 @@ def failure_of_status(status: int, body: bytes, retry_after: str | None, sent: S
 
 def quoted(said: str, sent: Sent) -> str:
     """The first line of what a service or program said; "" for nothing, or an echo of what was sent."""
-    line = next(iter(clean_text(said).strip().splitlines()), "")
-    if sent.key:
-        line = line.replace(sent.key, "[REDACTED]")
-    line = "".join(char if char.isprintable() else " " for char in redact(line))[:MAX_QUOTE].strip()
+    line = next(iter(clean_text(said).strip().splitlines()), "")[:MAX_LINE]
+    line = redact(without_key(line, sent.key))
+    line = "".join(char if char.isprintable() else " " for char in line)[:MAX_QUOTE].strip()
     return "" if _is_echo(line, sent.texts) else line
+
+
+def _repeatable(code: str, sent: Sent) -> str:
+    """The machine-readable code of a failure; "" where it is no code, a key, or a piece of what was sent."""
+    fits = len(code) <= 64 and code.isascii() and code.isidentifier()
+    if not fits or redact(without_key(code, sent.key)) != code:
+        return ""
+    return "" if len(code) >= ECHO and _is_echo(code, sent.texts) else code
 
 
 def _is_echo(line: str, texts: Iterable[str]) -> bool:
@@ -126,20 +138,21 @@ def _explanation(body: bytes) -> tuple[str, str]:
     if not isinstance(error, dict):
         return "", ""
     code = error.get("code") or error.get("type")
-    fits = isinstance(code, str) and len(code) <= 64 and code.isascii() and code.isidentifier()
     message = error.get("message")
-    return (str(code) if fits else ""), (message if isinstance(message, str) else "")
+    return (code if isinstance(code, str) else ""), (message if isinstance(message, str) else "")
+
+
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 def _asked_wait(retry_after: str | None) -> float:
-    """Seconds, from a Retry-After header in either of its two forms."""
-    if not retry_after:
-        return SHORT_WAIT_S
+    """Seconds, from a Retry-After header in either of its two forms; a short wait for anything else."""
+    text = (retry_after or "").strip()[:64]
     try:
-        return max(float(retry_after), 0.0)
-    except ValueError:
-        pass
-    try:
-        return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError, OverflowError):
+        if _SECONDS.fullmatch(text):
+            wait = float(text)
+        else:
+            wait = max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except Exception:  # the parser of dates fails in many ways on what is none
         return SHORT_WAIT_S
+    return wait if wait <= MOST_WAIT_S else SHORT_WAIT_S

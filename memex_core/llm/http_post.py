@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from memex_core.llm.body import PIECE, read_bounded
+from memex_core.llm.body import PIECE, read_bounded, read_explanation
 from memex_core.llm.connection import connection_failure
 from memex_core.llm.deadline import within
 
@@ -40,15 +40,19 @@ def post_json(url: str, value: Mapping[str, Any], headers: Mapping[str, str], de
         sockets.append(connection.sock)  # the connection forgets it where the server announces a close
         connection.request("POST", parts.path, json.dumps(value).encode(), sent)
         with connection.getresponse() as response:
+            retry_after = response.headers.get("Retry-After")
+            if not 200 <= response.status < 300:
+                body = read_explanation(lambda: response.read1(PIECE))
+                return Reply(response.status, body, retry_after)
             claimed = response.headers.get("Content-Length")
             body = read_bounded(claimed, lambda: response.read1(PIECE))
             if response.length:
                 raise http.client.IncompleteRead(body, response.length)
-            return Reply(response.status, body, response.headers.get("Retry-After"))
+            return Reply(response.status, body, retry_after)
 
     try:
         return within(deadline, exchange)
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, UnicodeError) as error:
         raise connection_failure(error) from None
     finally:
         _hang_up(sockets)

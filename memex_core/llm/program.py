@@ -1,4 +1,8 @@
-"""One run of a program: a prompt on standard input, an answer on standard output, nothing left running."""
+"""One run of a program: a prompt on standard input, an answer on standard output, nothing left running.
+
+Its group is killed at its end, and whatever else inherited the mark of the run (descendants.py); on Linux it
+ends with this process, however that ends.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 from memex_core.llm.answer import MAX_BYTES
+from memex_core.llm.descendants import RUN, end_all, new_mark, tie_to_parent
 from memex_core.llm.failures import CallFailed
 
 PIECE = 1 << 16
@@ -37,18 +42,20 @@ class Run:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self._prompt = memoryview(prompt)
+        self._mark = new_mark()
         try:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=dict(environment),
+                env={**environment, RUN: self._mark},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
+                preexec_fn=tie_to_parent(),
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             reason = getattr(error, "strerror", None) or "not a usable command"
             raise CallFailed("down", f"cannot be started ({reason.lower()})") from None
 
@@ -63,9 +70,13 @@ class Run:
             self._pipes[pipe.fileno()] = pipe
         return self
 
-    def wait(self, deadline: float) -> None:
-        """Until the program has ended. TimeoutError at `deadline`, CallFailed for more than MAX_BYTES."""
+    def wait(self, deadline: float, check: Callable[[], None]) -> None:
+        """Until the program has ended, or `check`, which is called again and again, raises.
+
+        TimeoutError at `deadline`, CallFailed for more than MAX_BYTES.
+        """
         while not _has_ended(self._process):
+            check()
             if time.monotonic() >= deadline:
                 raise TimeoutError
             self._exchange(POLL_S)
@@ -80,12 +91,13 @@ class Run:
         self._selector.close()
 
     def _end(self) -> None:
-        """Kill what is left of the group, then read what it still had to say."""
+        """Kill what is left of the group and of those who left it, then read what they still had to say."""
         if self.status is not None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         until = time.monotonic() + LAST_WORDS_S
+        end_all(self._mark, until)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.status = self._process.wait(LAST_WORDS_S)
         while self._pipes and time.monotonic() < until and len(self.stdout) <= MAX_BYTES:

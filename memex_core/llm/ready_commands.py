@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +17,59 @@ from typing import Any
 from memex_core.llm.answer import Answer, token_count
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+_LAUNCHERS = frozenset(
+    [
+        "bash",
+        "bun",
+        "bunx",
+        "busybox",
+        "caffeinate",
+        "cmd",
+        "command",
+        "dash",
+        "deno",
+        "docker",
+        "doas",
+        "env",
+        "exec",
+        "fish",
+        "flatpak",
+        "ionice",
+        "ksh",
+        "mise",
+        "node",
+        "nice",
+        "nix",
+        "nodejs",
+        "nohup",
+        "npm",
+        "npx",
+        "pnpm",
+        "podman",
+        "powershell",
+        "pwsh",
+        "script",
+        "setsid",
+        "sh",
+        "ssh",
+        "stdbuf",
+        "sudo",
+        "su",
+        "systemd-run",
+        "time",
+        "timeout",
+        "unbuffer",
+        "volta",
+        "winpty",
+        "wsl",
+        "xargs",
+        "yarn",
+        "zsh",
+    ]
+)
+_NO_WORD = re.compile(r"[\s;&|()<>`'\"$={}!]+")
+_FOLDERS = re.compile(r".*[/\\]", re.DOTALL)
+_ENDING = re.compile(r"\.(?:exe|cmd|bat|com|ps1)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +95,7 @@ class ReadyCommand:
     model: tuple[str, ...]
     environment: Mapping[str, str]
     without: tuple[str, ...]
+    packages: tuple[str, ...]
     overhead: int
     switch_off: Mapping[str, Any]
     text: Place
@@ -73,9 +129,32 @@ class ReadyCommand:
         return next((value for value in reversed(said) if isinstance(value, str)), "")
 
 
-def ready_command(command: list[str]) -> ReadyCommand | None:
-    """The ready setting that a command of one word stands for."""
-    return _ready().get(command[0]) if len(command) == 1 else None
+def ready_command(command: list[str]) -> tuple[str, ReadyCommand] | None:
+    """(name, setting) of the known program that a command runs: by its name, a path, a link to it, the
+    package that it comes in, or behind a shell or another program that only starts what it is given.
+    """
+    words = list(_started(command))
+    names = {_base_name(word) for word in words}
+    for name, setting in _ready().items():
+        if name in names or any(package in word for word in words for package in setting.packages):
+            return name, setting
+    return None
+
+
+def _started(command: list[str]) -> Iterator[str]:
+    """The words of a command that may name the program it comes down to."""
+    first = os.path.expanduser(command[0])
+    yield first
+    yield os.path.realpath(shutil.which(first) or first)
+    if _base_name(first) in _LAUNCHERS:
+        for word in command[1:]:
+            yield from _NO_WORD.split(word)
+
+
+def _base_name(word: str) -> str:
+    """A program's name without folder, version of its package, ending and case."""
+    name = _FOLDERS.sub("", word).casefold()
+    return _ENDING.sub("", name.split("@")[0] if "@" in name[1:] else name)
 
 
 def records_of(output: bytes) -> list[dict[str, Any]]:
@@ -130,6 +209,7 @@ def _read(table: Mapping[str, Any]) -> ReadyCommand:
         model=tuple(table["model"]),
         environment=table["environment"],
         without=tuple(table["without"]),
+        packages=tuple(table["packages"]),
         overhead=table["overhead"],
         switch_off=table.get("switch_off", {}),
         text=_place(answer["text"]),

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import time
 from abc import abstractmethod
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from memex_core.config import LLMConfig
 from memex_core.errors import LLMError
 from memex_core.llm.answer import Answer
 from memex_core.llm.asking import Asking
-from memex_core.llm.body import PIECE, read_bounded
+from memex_core.llm.body import PIECE, read_bounded, read_explanation
 from memex_core.llm.connection import connection_failure
 from memex_core.llm.deadline import within
-from memex_core.llm.failures import CallFailed, failure_of_status
+from memex_core.llm.failures import CallFailed, Sent, failure_of_status
 from memex_core.llm.target import provider_facts, service
 
 
@@ -60,6 +61,8 @@ class SdkClient(Asking):
         sdk: Any = importlib.import_module(self._extra)
         http = sdk.DefaultHttpxClient(
             follow_redirects=False,  # a redirect would carry the key to another host
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [partial(_check, sent=self._sent(prompt))]},
             trust_env=self.target.address.startswith("https:"),  # a proxy reads what is not encrypted
         )
         client = self._client(
@@ -80,13 +83,20 @@ class SdkClient(Asking):
             return self._read(within(deadline, exchange))
         except (CallFailed, TimeoutError):
             raise
-        except sdk.APIStatusError as error:
-            headers, body = error.response.headers, error.response.content
-            raise failure_of_status(
-                error.status_code, body, headers.get("Retry-After"), self._sent(prompt)
-            ) from None
         except Exception as error:  # the SDK passes on what its HTTP library raises while a body is read
             raise connection_failure(error) from None
         finally:
             with contextlib.suppress(Exception):
                 client.close()
+
+
+def _check(response: Any, sent: Sent) -> None:
+    """Before the SDK sees a response: raise CallFailed for an error, whose whole body the SDK would read, and
+    let nothing unpack an answer, since a bound on what was sent is none on what comes out.
+    """
+    response.headers.pop("Content-Encoding", None)
+    if response.is_success:
+        return
+    pieces = response.iter_raw(PIECE)
+    body = read_explanation(lambda: next(pieces, b""))
+    raise failure_of_status(response.status_code, body, response.headers.get("Retry-After"), sent)

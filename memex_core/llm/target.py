@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from memex_core.config import LLMConfig
 from memex_core.errors import ConfigError
+
+MAX_HOST = 253
+_LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +84,9 @@ def _checked_address(address: str) -> str:
     """`address` without a slash at its end. Nothing secret may be in it: failures name it."""
     try:
         parts = urlsplit(address)
-        sound = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+        sound = parts.scheme in ("http", "https") and parts.port != 0 and _is_host(parts)
     except ValueError:
-        sound = None
+        sound = False
     plain = address.isascii() and address.isprintable() and not set(address) & set(" @?#\\")
     if not sound or not plain:
         raise ConfigError(
@@ -89,6 +94,16 @@ def _checked_address(address: str) -> str:
             hint="write it as http://host:port/v1 or https://host/v1, without a name, a password or a query",
         )
     return address.rstrip("/")
+
+
+def _is_host(parts: SplitResult) -> bool:
+    """Whether the address names a machine that a resolver can be asked for. Raises ValueError."""
+    name = parts.hostname or ""
+    if "[" in parts.netloc or ":" in name:
+        literal = re.fullmatch(r"\[([^\[\]]+)\](?::[0-9]*)?", parts.netloc)
+        return literal is not None and bool(ipaddress.IPv6Address(unquote(literal[1])))
+    labels = name.removesuffix(".").split(".")
+    return len(name) <= MAX_HOST and all(map(_LABEL.fullmatch, labels))
 
 
 @functools.cache

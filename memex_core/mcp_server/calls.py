@@ -9,24 +9,31 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from memex_core.errors import MemexError, NotFound
+from memex_core.errors import LLMError, MemexError, NotFound
 from memex_core.files.lock import memory_lock
+from memex_core.files.timed_log import timed_log
+from memex_core.llm import refuse_in_a_child
 from memex_core.mcp_server import tools
 from memex_core.mcp_server.evidence import LABEL, fenced, hit_line
 from memex_core.mcp_server.faults import ToolFault
+from memex_core.mcp_server.intake import each_text, hides_secrets, taken
+from memex_core.model.item import RecallItem
 from memex_core.model.node import ConsolidateInput, WikiNode, WriteInput
 from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
 from memex_core.paths import NODE_TYPES
+from memex_core.store.diary import Diary
+from memex_core.store.recallfiles import RecallFileStore
+from memex_core.text.blocks import escape, flaw_in, item_name, normalized
 from memex_core.text.clean import clean_text
 from memex_core.text.generated import merge_generated, without_markers
 from memex_core.text.instant import to_seconds
 from memex_core.text.links import parse_links
-from memex_core.text.redact import redact
+from memex_core.text.slug import is_plain_name
 
 if TYPE_CHECKING:
     from memex_core.memex import Memex
@@ -35,6 +42,12 @@ MAX_BODY_CHARS = 100_000
 """Of a page that is read."""
 MAX_EXPORT_CHARS = 500_000
 """Of the JSON of the pages that one export gives."""
+MAX_ITEMS_CHARS = 100_000
+"""Of the items that one call gives."""
+NOT_ALL_WENT_WELL = "Not all of it went well: `memex consolidate` in a terminal says what."
+"""For a client: what went wrong may name the provider, an address, or paths."""
+EVENT_OWNER = "agent"
+"""Whose an event is that a model noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +63,10 @@ def call(memex: Memex, name: str, arguments: dict[str, Any]) -> Answer:
 
     Raises ToolFault, pydantic's ValidationError for arguments that do not fit, and what Memex raises.
     """
-    change = _stored if tools.TOOLS[name].stores and memex.config.capture.redact else clean_text
-    given = tools.TOOLS[name].arguments.model_validate(_each_text(arguments, change))
+    offer = tools.TOOLS[name]
+    given = taken(offer, arguments, without_secrets=offer.stores and memex.config.capture.redact)
     answer = _ACTS[name](memex, given)
-    return Answer(_each_text(answer.structured, clean_text), [clean_text(text) for text in answer.texts])
-
-
-def _stored(text: str) -> str:
-    return redact(clean_text(text))
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, (list, tuple)):
-        return [_each_text(each, change) for each in value]
-    if isinstance(value, dict):
-        return {clean_text(str(key)): _each_text(each, change) for key, each in value.items()}
-    return value
+    return Answer(each_text(answer.structured, clean_text), [clean_text(text) for text in answer.texts])
 
 
 def _plain(result: BaseModel | Any, *says: str) -> Answer:
@@ -114,9 +113,9 @@ def page_answer(page: WikiNode) -> Answer:
 
 def _write(memex: Memex, given: tools.WriteArguments) -> Answer:
     with memory_lock(memex.root):
-        page = memex.store.find(given.type, given.title)
+        page = memex.page_about(given.type, given.title)
         edited = page is not None and memex.store.is_edited(page)
-        node = memex.write(_write_input(memex, page, given, edited=edited))
+        node = memex.write(_write_input(memex, page, given, edited=edited), by_person=False)
     says = [_what_happened(page, node, edited=edited)]
     broken = _broken_links(memex, node)
     if broken:
@@ -172,6 +171,55 @@ def _broken_links(memex: Memex, node: WikiNode) -> list[str]:
         return []
 
 
+def _diary_append(memex: Memex, given: tools.DiaryAppendArguments) -> Answer:
+    content = normalized(given.content)
+    flaw = flaw_in(content)
+    with timed_log(memex.root, "diary-add") as entry:
+        try:
+            diary = Diary(memex.root, memex.journal)
+            event = diary.append(escape(content) if flaw else content, owner=EVENT_OWNER)
+        except ValueError as error:
+            raise ToolFault(f"content: {error}") from None
+        entry.subject = event.date
+    memex.heal(force=True)
+    note = "A backslash stands before what would have begun another event." if flaw else ""
+    answer = tools.DiaryAppendAnswer(date=event.date, time=event.time, note=note)
+    return _plain(answer, f"Noted on {event.date} at {event.time}.", note)
+
+
+def _items(memex: Memex, given: tools.ItemsArguments) -> Answer:
+    found = RecallFileStore(memex.root, memex.journal).items(given.file)
+    if given.file is None and given.name is None:
+        return _names_of_items(found)
+    if given.name is not None:
+        found = [item for item in found if item.name == item_name(given.name)]
+    if not found:
+        raise ToolFault("no such item: memex_items without a file and a name lists them all")
+    room, fitting = MAX_ITEMS_CHARS, []
+    for item in found:
+        if room > 0:
+            fitting.append(replace(item, content=item.content[:room]))
+        room -= len(item.name) + len(item.content)
+    note = LABEL + (f" Cut: only {MAX_ITEMS_CHARS:,} characters fit; ask for one item." if room < 0 else "")
+    lines = [f"{item.file}:{item.name} ({item.ts or 'no date'}): {_json(item.content)}" for item in fitting]
+    rows = [tools.ItemAnswer(**asdict(item)) for item in fitting]
+    answer = tools.ItemsAnswer(note=note, files=[], items=rows).model_dump()
+    return Answer(answer, [fenced(f"{len(fitting)} of {len(found)} items:", lines)])
+
+
+def _names_of_items(found: list[RecallItem]) -> Answer:
+    room, names = MAX_ITEMS_CHARS, dict[str, list[str]]()
+    for item in found:
+        room -= len(item.name) + 4
+        if room > 0:
+            names.setdefault(item.file, []).append(item.name)
+    note = LABEL + (" Not all names fit: ask for the items of one file." if room <= 0 else "")
+    files = [tools.FileAnswer(file=file, names=each) for file, each in names.items()]
+    lines = [f"{file}: {_json(each)}" for file, each in names.items()]
+    answer = tools.ItemsAnswer(note=note, files=files, items=[]).model_dump()
+    return Answer(answer, [fenced(f"{len(found)} items:", lines)] if found else ["There are no items."])
+
+
 def _forget(memex: Memex, given: tools.ForgetArguments) -> Answer:
     slug, exists = given.slug, memex.store.exists
     types = [] if "/" in slug else [kind for kind in NODE_TYPES if exists(slug, kind)]
@@ -203,7 +251,16 @@ def _provenance(memex: Memex, given: tools.ProvenanceArguments) -> Answer:
 
 
 def _consolidate(memex: Memex, given: tools.ConsolidateArguments) -> Answer:
-    return _plain(memex.consolidate(ConsolidateInput(given.mode, max_episodes=given.max_episodes)))
+    try:
+        refuse_in_a_child()
+    except LLMError as error:
+        raise ToolFault(str(error)) from None
+    report = memex.consolidate(ConsolidateInput(given.mode, max_episodes=given.max_episodes))
+    went_wrong = bool(report.warnings or report.answer_file)
+    refused = [(title, _reason(why) or "its page stays as it is") for title, why in report.nodes_refused]
+    told = [NOT_ALL_WENT_WELL] if went_wrong else []
+    report = replace(report, warnings=told, answer_file=None, nodes_refused=refused)
+    return _plain(report, *told)
 
 
 def _export(memex: Memex, given: tools.ExportArguments) -> Answer:
@@ -221,9 +278,16 @@ def _export(memex: Memex, given: tools.ExportArguments) -> Answer:
 
 
 def _import(memex: Memex, given: tools.ImportArguments) -> Answer:
-    # The bytes of a file cannot be searched for secrets: such a page comes from its texts.
-    nodes = [{key: value for key, value in node.items() if key != "raw"} for node in given.nodes]
+    # What cannot be searched for secrets, or hides one, is left out: such a page comes from its texts.
+    redacted = memex.config.capture.redact
+    nodes = [
+        {key: value for key, value in node.items() if not _is_closed(key, value, redacted)}
+        for node in given.nodes
+    ]
+    odd = [node for node in nodes if not _is_plainly_named(node)]
+    nodes = [node for node in nodes if _is_plainly_named(node)]
     report = memex.import_nodes({"version": "1.0", "nodes": nodes}, "skip")
+    report.refused += [("a node", "its slug or folder holds more than letters, digits, - _ .") for _ in odd]
     says = []
     if report.conflicts:
         says.append(f"Different pages are here already and stay as they are: {_some(report.conflicts)}.")
@@ -234,8 +298,26 @@ def _import(memex: Memex, given: tools.ImportArguments) -> Answer:
     return _plain(tools.ImportAnswer(imported=report.imported, note=" ".join(says)), *says)
 
 
+def _is_plainly_named(node: dict[str, Any]) -> bool:
+    """False for a name that a person would not type: what a model sends may end in somebody's shell."""
+    names = [node.get("slug"), node.get("folder")]
+    return all(not name or (isinstance(name, str) and is_plain_name(name)) for name in names)
+
+
+def _is_closed(key: str, value: Any, redacted: bool) -> bool:
+    if key == "front_matter" and redacted:
+        return isinstance(value, str) and hides_secrets(value)
+    return key == "raw"
+
+
 def _refused(name: str, why: str) -> str:
-    return name[:100] if os.sep in why else f"{name[:100]} ({why[:200]})"
+    reason = _reason(why)
+    return f"{name[:100]} ({reason})" if reason else name[:100]
+
+
+def _reason(why: str) -> str:
+    """Why something was refused, unless a path stands in it."""
+    return "" if os.sep in why else why[:200]
 
 
 def _some(names: list[str]) -> str:
@@ -247,6 +329,8 @@ _ACTS: dict[str, Callable[[Memex, Any], Answer]] = {
     "memex_recall": _recall,
     "memex_read": _read,
     "memex_write": _write,
+    "memex_diary_append": _diary_append,
+    "memex_items": _items,
     "memex_forget": _forget,
     "memex_provenance": _provenance,
     "memex_consolidate": _consolidate,

@@ -14,7 +14,9 @@ from memex_core.errors import (
     LLMError,
     LockTimeout,
     MemexError,
+    NoPage,
     NotFound,
+    OtherCase,
     Refused,
     WikiStoreError,
 )
@@ -23,12 +25,20 @@ _MAX_PROBLEMS = 5
 INTERNAL = "internal error, see logs/memex.log"
 
 _TOLD: tuple[tuple[type[BaseException], str], ...] = (
+    (
+        OtherCase,
+        "another session has that id in another letter case: give this one another id; nothing was changed",
+    ),
     (InvalidName, "that name cannot be used: letters, digits, '-', '_' and '.', 128 at most"),
     (NotFound, "no page has that slug: take it from a hit of memex_recall, as it is or as <type>/<slug>"),
     (AlreadyExists, "that session is kept already; nothing was changed"),
     (
         Refused,
         "refused: it was deleted on purpose, and only the user can allow it again; nothing was changed",
+    ),
+    (
+        NoPage,
+        "what has the place of that page is none: the user has to move it away; nothing was changed",
     ),
     (
         BadPage,

@@ -9,8 +9,13 @@ message means is the SDK's business.
 from __future__ import annotations
 
 import asyncio
+import codecs
+import contextlib
+import json
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +25,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
     ErrorData,
@@ -33,9 +39,12 @@ from mcp_types import (
 )
 
 from memex_core.mcp_server.lanes import Lane
+from memex_core.mcp_server.request_id import END_BYTES, id_at_head, id_at_tail, id_of
 
 MAX_LINE_BYTES = 2 << 20
 """Parsed and checked several times over, a line takes a hundred times its length in memory."""
+MAX_DIGITS = 4_300
+"""Of a whole number: what Python reads and writes."""
 MAX_OPEN = 64
 """How much may be unanswered: a request counts 1, and 1 more for each 64 KiB of its line. Then reading
 waits.
@@ -45,16 +54,30 @@ GRACE_S = 1.5
 _CHUNK = 1 << 16
 _OPEN_UNIT = 1 << 16
 
+_HALF_PAIR = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """What is kept of a line over the limit: how it begins and ends."""
+
+    head: bytes
+    tail: bytes
+
 
 class LineCutter:
-    """Cuts bytes into lines; of one that is over `limit` only None is given, and nothing of it is kept."""
+    """Cuts bytes into lines; of one that is over `limit` only its ends are kept."""
 
     def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
         self._limit = limit
         self._kept = bytearray()
-        self._too_long = False
+        self._head: bytes | None = None
 
-    def feed(self, data: bytes) -> Iterator[bytes | None]:
+    def feed(self, data: bytes) -> Iterator[bytes | TooLong]:
         """The lines that end in `data`, without their line end."""
         *ended, rest = data.split(b"\n")
         for part in ended:
@@ -62,17 +85,19 @@ class LineCutter:
             yield self.take()
         self._keep(rest)
 
-    def take(self) -> bytes | None:
+    def take(self) -> bytes | TooLong:
         """What has come of the line that has not ended yet."""
-        line = None if self._too_long else bytes(self._kept)
-        self._kept, self._too_long = bytearray(), False
+        kept = bytes(self._kept)
+        line = kept if self._head is None else TooLong(self._head, kept)
+        self._kept, self._head = bytearray(), None
         return line
 
     def _keep(self, part: bytes) -> None:
-        if self._too_long or len(self._kept) + len(part) > self._limit:
-            self._kept, self._too_long = bytearray(), True
-        else:
-            self._kept += part
+        self._kept += part
+        if self._head is None and len(self._kept) > self._limit:
+            self._head = bytes(self._kept[: min(END_BYTES, self._limit)])
+        if self._head is not None:
+            self._kept = self._kept[-END_BYTES:]
 
 
 class Malformed(Exception):
@@ -83,17 +108,18 @@ class Malformed(Exception):
         self.answer = _error(request_id, code, message)
 
 
-def message_in(line: bytes | None) -> JSONRPCMessage | None:
-    """The message of a line, None for an empty line. Raises Malformed."""
-    if line is None:
+def message_in(line: bytes | TooLong) -> JSONRPCMessage | None:
+    """The message of a line, None for an empty line. Raises Malformed, with the id that the line gives: a
+    client that is not told which of its requests failed waits for ever.
+    """
+    if isinstance(line, TooLong):
         most = f"a message may have {MAX_LINE_BYTES:,} bytes at most: the command line takes more"
-        raise Malformed(None, INVALID_REQUEST, most)
+        found = id_at_head(line.head)
+        raise Malformed(id_at_tail(line.tail) if found is None else found, INVALID_REQUEST, most)
+    line = line.removeprefix(codecs.BOM_UTF8)
     if not line.strip():
         return None
-    try:
-        value = pydantic_core.from_json(line, allow_inf_nan=False)
-    except (ValueError, RecursionError, MemoryError):
-        raise Malformed(None, PARSE_ERROR, "not JSON: send one JSON object a line, in UTF-8") from None
+    value = _value_in(line)
     if isinstance(value, list):
         raise Malformed(None, INVALID_REQUEST, "batches are not supported: send one request a line")
     if not isinstance(value, dict):
@@ -101,15 +127,40 @@ def message_in(line: bytes | None) -> JSONRPCMessage | None:
     try:
         message = jsonrpc_message_adapter.validate_python(value)
     except (ValueError, RecursionError):
-        raise Malformed(_id_of(value), INVALID_REQUEST, "not a JSON-RPC 2.0 message") from None
+        raise Malformed(id_of(value), INVALID_REQUEST, "not a JSON-RPC 2.0 message") from None
     if isinstance(message, JSONRPCNotification) and "id" in value:
         raise Malformed(None, INVALID_REQUEST, "an id must be a text or a whole number")
     return message
 
 
-def _id_of(value: dict[str, Any]) -> RequestId | None:
-    found = value.get("id")
-    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+def _value_in(line: bytes) -> Any:
+    """The JSON of a line; an escaped half of a surrogate pair is U+FFFD, as everywhere. Raises Malformed."""
+    for text in (line, _HALF_PAIR.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line)):
+        with contextlib.suppress(ValueError, RecursionError, MemoryError):
+            return pydantic_core.from_json(text, allow_inf_nan=False)
+    raise _fault_of(line)
+
+
+def _fault_of(line: bytes) -> Malformed:
+    """What is wrong with a line that is no JSON, told to whoever asked, so far as it can be read."""
+    odd: list[str] = []
+
+    def whole(digits: str) -> int | None:
+        if len(digits) <= MAX_DIGITS:
+            return int(digits)
+        odd.append(digits)
+        return None
+
+    no_json = "not JSON: send one JSON object a line, in UTF-8"
+    try:
+        value = json.loads(line.decode("utf-8", "replace"), parse_int=whole, parse_constant=odd.append)
+    except (ValueError, RecursionError, MemoryError):
+        return Malformed(id_at_head(line), PARSE_ERROR, no_json)
+    request_id = id_of(value)
+    if odd:
+        no_number = f"a number in it cannot be used: no NaN, no Infinity, {MAX_DIGITS:,} digits at most"
+        return Malformed(request_id, INVALID_PARAMS, no_number)
+    return Malformed(request_id, PARSE_ERROR, no_json)
 
 
 def _error(request_id: RequestId | None, code: int, message: str) -> JSONRPCError:
@@ -173,7 +224,9 @@ class Wire:
                         await self._write(problem.answer)
                         continue
                     if message is not None:
-                        await server.send(await self._admitted(message, len(line or b"")))
+                        await server.send(
+                            await self._admitted(message, len(line) if isinstance(line, bytes) else 0)
+                        )
                 with anyio.move_on_after(GRACE_S):
                     await self._unanswered.nothing()
 
@@ -190,7 +243,7 @@ class Wire:
         """Returns when everything that the server had to say has been written."""
         await self._all_sent.wait()
 
-    async def _lines(self) -> AsyncIterator[bytes | None]:
+    async def _lines(self) -> AsyncIterator[bytes | TooLong]:
         cutter = LineCutter()
         while data := await self._reading.run(self._read):
             for line in cutter.feed(data):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from memex_core.memory.model_answer import ModelNode
 from memex_core.memory.node_page import with_source
 from memex_core.model.node import WikiNode
-from memex_core.model.page import is_crlf
+from memex_core.model.page import HAND_EDITED, is_crlf
 from memex_core.text.generated import generated_digest, merge_generated, without_markers
 from memex_core.text.links import link_key, parse_links
 from memex_core.text.slug import title_key
@@ -54,8 +54,11 @@ def place_line(episode: str, day: str) -> str:
 def consolidated(
     page: WikiNode | None, node: ModelNode, origin: Origin, default_importance: float
 ) -> WikiNode:
-    """`page` (None: a new one) with what `node` says added; `page` itself stays as it is."""
+    """`page` (None: a new one) with what `node` says added; `page` itself stays as it is. What no session
+    gave is not ours, and marked so.
+    """
     importance = default_importance if node.importance is None else node.importance
+    was_there = page is not None
     if page is None:
         page = WikiNode(node.type, node.title, "", tags=[TAG], importance=importance)
         page.project, page.project_label = origin.project, origin.project_label
@@ -70,7 +73,7 @@ def consolidated(
         importance=max(page.importance, importance),
         links=_united([key for key in links if key]),
         sources=_united(page.sources, origin.sources),
-        extra=dict(page.extra),
+        extra=page.extra | ({HAND_EDITED: True} if was_there and not page.sources else {}),
     )
 
 

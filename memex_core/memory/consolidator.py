@@ -215,7 +215,8 @@ class _Run:
     def _keep(self, batch: Sequence[WikiNode], text: str) -> None:
         path = self.pages.keep_answer(batch, self.consolidator._safe(clean_text(text)))
         self.report.answer_file = str(path) if path else self.report.answer_file
-        where = f"it is kept in {path}" if path else "a dry run keeps nothing"
+        told = f"mend what stands below its first line, or run again; it is kept in {path}"
+        where = told if path else "a dry run keeps nothing"
         self.report.warnings.append(f"the answer about {_names(batch)} cannot be read; {where}")
 
     def _visible(self) -> list[WikiNode]:

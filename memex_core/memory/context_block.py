@@ -30,7 +30,7 @@ def context_block(result: RecallResult) -> str:
     rows = ["=== memex MEMORY ===", f'[Search: "{_plain(result.query)}"]', "---"]
     for hit in result.hits:
         rows += [
-            f"{hit.rank}. {_plain(hit.title)} ({hit.node_type}) | {_weight(hit)}",
+            f"{hit.rank}. {_plain(label(hit))} ({_plain(kind(hit))}) | {_plain(_weight(hit))}",
             f"   File: {hit.file_path}",
             f"   {_plain(hit.snippet)}",
             f"   Tags: {', '.join(hit.tags)}",
@@ -67,8 +67,21 @@ def evidence_block(groups: Iterable[Notes], project: str, nonce: str, *, max_cha
     return "\n".join([opening, *rows, closing]) if rows else ""
 
 
+def label(hit: RecallHit) -> str:
+    """What a hit is called: a page by its title, an item `<file>:<name>`, an event by its date and time."""
+    return hit.slug if hit.node_type == "item" else hit.title
+
+
+def kind(hit: RecallHit) -> str:
+    """What a hit is, and which hit led to it if it was not found itself."""
+    return f"{hit.node_type}, linked from {hit.via}" if hit.source == "link" else hit.node_type
+
+
 def _weight(hit: RecallHit) -> str:
-    return f"importance: {hit.importance:g} | updated: {hit.updated}"
+    """What a page is worth and how old it is; of an item or event who said it, and when."""
+    if hit.node_type not in ("item", "event"):
+        return f"importance: {hit.importance:g} | updated: {hit.updated}"
+    return f"owner: {hit.owner or 'unknown'} | said: {hit.updated or 'unknown'}"
 
 
 def _plain(text: str) -> str:

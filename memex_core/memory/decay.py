@@ -6,16 +6,17 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from memex_core.errors import BadPage
+from memex_core.errors import BadPage, NotFound, WrongValue
 from memex_core.model.node import WikiNode
-from memex_core.paths import TYPE_OF_FOLDER
+from memex_core.model.page import is_ours
 from memex_core.text.instant import to_iso, to_seconds
 
 DECAYED_AT = "decayed_at"
 """The front-matter key that says until when a page's importance has been reckoned."""
 SECONDS_A_DAY = 86_400.0
 _DIGITS = 12  # so that thirty daily runs end where one monthly run does
-_NOTHING = 1e-9
+_NOTHING = 5e-4
+"""A smaller change waits until it has grown: no page is rewritten for what nobody sees."""
 
 
 class Pages(Protocol):
@@ -31,7 +32,7 @@ class RecencyDecay:
 
     def __init__(self, half_life_days: float = 30, enabled: bool = True) -> None:
         if half_life_days <= 0:
-            raise ValueError(f"half_life_days must be more than 0, not {half_life_days}")
+            raise WrongValue(f"half_life_days must be more than 0, not {half_life_days}")
         self.half_life_days = half_life_days
         self.enabled = enabled
 
@@ -63,12 +64,12 @@ class RecencyDecay:
         """Bring every page's importance to `now`: (slug, before, after) of those that changed.
 
         `updated` stays: fading is no edit. `recalled` has the last access by path ("docs/…") that front
-        matter does not know yet. A page that cannot be rewritten stays as it is.
+        matter does not know yet. A page that another hand or program made stays as it is, byte for byte.
         """
         moment = float(int(time.time() if now is None else now))
         changes = []
         for node in wiki_store.scan_all() if self.enabled else ():
-            if node.file_path is None or node.file_path.parent.name not in TYPE_OF_FOLDER:
+            if node.file_path is None or not is_ours(node):
                 continue
             place = f"docs/{node.file_path.parent.name}/{node.file_path.name}"
             after = self.decay_importance(node, now=moment, recalled=(recalled or {}).get(place, ""))
@@ -79,7 +80,7 @@ class RecencyDecay:
                     wiki_store.amend(
                         node.slug, node.type, importance=after, extra={DECAYED_AT: to_iso(moment)}
                     )
-                except BadPage:
+                except (BadPage, NotFound):  # its owner was quicker
                     continue
             changes.append((node.slug, node.importance, after))
         return changes

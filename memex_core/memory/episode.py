@@ -31,11 +31,14 @@ _PATH_KEYS = ("file_path", "path", "notebook_path", "filename")
 
 @dataclass(slots=True)
 class Exchange:
-    """One prompt and the last thing the agent said before the next one."""
+    """One prompt and the last thing the agent said before the next one; `ended_at` is the time of its last
+    turn.
+    """
 
     turn: int
     prompt: str
     answer: str = ""
+    ended_at: str = ""
 
 
 @dataclass(slots=True)
@@ -56,6 +59,8 @@ class Digest:
             self._answer(_cut(turn.content, ANSWER_CHARS))
         else:
             self._tool(turn)
+        if self.exchanges and turn.ts:
+            self.exchanges[-1].ended_at = turn.ts
 
     def _answer(self, text: str) -> None:
         if self.exchanges:

@@ -41,11 +41,14 @@ _WRITTEN_ANYHOW = (
 class NodeExtractor:
     """Reads turns in order and gives what is worth keeping.
 
+    `wiki_store` is taken as the specification has it and not used: whoever stores the nodes knows the store.
     `tool_results` adds one node per tool, holding its latest result ([extract] tool_results in memex.toml).
     `cues` replaces the cues of this package.
     """
 
-    def __init__(self, tool_results: bool = False, cues: Cues | None = None) -> None:
+    def __init__(
+        self, wiki_store: object = None, *, tool_results: bool = False, cues: Cues | None = None
+    ) -> None:
         self._tool_results = tool_results
         self._cues = cues or default_cues()
 

@@ -27,13 +27,29 @@ def with_statements(body: str, said: str) -> str:
     """`body` with what the first paragraph of `said` states and `body` does not yet, put before its
     places.
     """
-    lines = [line.removeprefix("- ").strip() for line in said.split("\n\n", 1)[0].splitlines()]
-    missing = [f"- {line}" for line in lines if line and line not in body]
+    missing = [f"- {line}" for line in missing_statements(body, said)]
     if not missing:
         return body
     before, heading, places = body.replace("\r\n", "\n").rpartition(f"\n{_HEADING}\n")
     text = f"{(before if heading else places).rstrip()}\n\n" + "\n".join(missing)
     return f"{text}\n\n{_HEADING}\n{places}" if heading else f"{text}\n"
+
+
+def missing_statements(body: str, said: str) -> list[str]:
+    """What the first paragraph of `said` states and `body` does not."""
+    lines = [line.removeprefix("- ").strip() for line in said.split("\n\n", 1)[0].splitlines()]
+    return [line for line in lines if line and line not in body]
+
+
+def without_statements(body: str, added: set[str]) -> str:
+    """`body` without the statements that `with_statements` added."""
+    text, heading, places = body.replace("\r\n", "\n").partition(f"\n{_HEADING}\n")
+    lines = text.split("\n")
+    kept = [line for line in lines if not (line.startswith("- ") and line[2:] in added)]
+    if len(kept) == len(lines):
+        return body
+    words = "\n".join(kept).rstrip()
+    return f"{words}\n{heading}{places}" if heading else f"{words}\n"
 
 
 def without_session(body: str, session_id: str, turns: set[int] | None = None) -> str:

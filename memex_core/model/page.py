@@ -53,7 +53,9 @@ LONG_BODY = 1_000_000
 OUR_MARKS = ("hand_edited", "decayed_at", "consolidated_hash")
 """Keys that we write beside the owned ones, where there is a reason to."""
 HAND_EDITED = "hand_edited"
-"""Set when we write to a page whose body a person changed: `content_hash` alone would forget that."""
+"""Set where words on a page are a person's, and stay: who writes through us says so, and where we write to a
+page that a hand wrote or changed, `content_hash` alone would forget it.
+"""
 
 _LISTS = ("tags", "links", "sources")
 _TIMES = (
@@ -148,7 +150,7 @@ def changed_page(text: str, old: WikiNode, new: WikiNode) -> str:
     }
     if present.get("content_hash") != new.content_hash:
         changes["content_hash"] = new.content_hash
-    if front is not None and HAND_EDITED not in present and present.get("content_hash") != old.content_hash:
+    if HAND_EDITED not in present and present.get("content_hash") != old.content_hash:
         changes[HAND_EDITED] = True
     changes |= {
         key: value for key, value in new.extra.items() if key not in old.extra or old.extra[key] != value
@@ -167,6 +169,12 @@ def edited_by_hand(text: str) -> bool:
     except FrontMatterError:
         return True
     return bool(problem) or HAND_EDITED in present or present.get("content_hash") != body_hash(body)
+
+
+def is_ours(node: WikiNode) -> bool:
+    """True for a page that has our id and our form: one whose numbers we may set unasked."""
+    folder = node.file_path.parent.name if node.file_path else ""
+    return bool(node.id) and not node.warning and not node.note and folder in TYPE_OF_FOLDER
 
 
 def is_crlf(text: str) -> bool:

@@ -10,7 +10,13 @@ from memex_core.model.node import WriteInput
 
 @dataclass(slots=True)
 class RecallHit:
-    """One page that answers a query (seed 000 §5.1). A higher `score` is better (DESIGN §3)."""
+    """One page, item or event that answers a query (seed 000 §5.1). A higher `score` is better (DESIGN §3).
+
+    `node_type` is also "item" (slug `<file>:<name>`) or "event" (slug `<date>#<ordinal>`). `source` "link":
+    not found itself, the hit of slug `via` links to it; its score is 0. `date` and `time` are an event's
+    local day and its heading, `owner` an item's or event's. `matched_terms`, with what each brought, are only
+    there where they were asked for.
+    """
 
     slug: str
     file_path: str
@@ -30,11 +36,23 @@ class RecallHit:
     project: str | None = None
     project_label: str | None = None
     sources: list[str] = field(default_factory=list)
+    source: Literal["hit", "link"] = "hit"
+    via: str | None = None
+    date: str | None = None
+    time: str | None = None
+    owner: str | None = None
+    matched_terms: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class RecallResult:
-    """Seed 000 §5.1; `note` says when the answer came from the files because the index could not be used."""
+    """Seed 000 §5.1; `note` says what was not as usual: the answer came from the files because the index
+    could not be used, or the diary's window was widened.
+
+    `window` are the first and last day of the diary that was open, `window_words` what in the query opened
+    it. `dropped` are the slugs of what was over the budget, `tokens` what the rest takes, where either was
+    asked for. `terms` are what was searched for, `broken_links` the item links of the hits that lead nowhere.
+    """
 
     query: str
     hits: list[RecallHit]
@@ -42,13 +60,20 @@ class RecallResult:
     search_engine: Literal["bm25"] = "bm25"
     search_time_ms: float = 0.0
     note: str = ""
+    window: tuple[str, str] | None = None
+    window_words: str = ""
+    window_widened: bool = False
+    tokens: int = 0
+    dropped: list[str] = field(default_factory=list)
+    terms: list[str] = field(default_factory=list)
+    broken_links: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class TranscriptLinkReport:
     """Seed 000 §5.3, and what the capture did: "new", "extended", "unchanged",
     "updated" (only what is known about it), "replaced" (a newer reader's words), "merged" (the log was
-    replaced) or "forgotten"."""
+    replaced) or "forgotten". `episode_file_path` is "" where the session has no page."""
 
     session_id: str
     transcript_file: str

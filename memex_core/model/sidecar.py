@@ -18,13 +18,30 @@ RESPONSE_FIELDS = tuple(f.name for f in fields(Response))
 @dataclass(slots=True)
 class KeptNode:
     """A node that this session gave: where its page is ("<folder>/<slug>"), which cue in which turn found
-    it, under which title.
+    it, under which title. `added` are the statements that it brought to a page that was there before.
     """
 
     path: str
     turn: int
     cue: str
     title: str
+    added: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value != []}
+
+
+@dataclass(slots=True)
+class ToldEvent:
+    """An event of the diary that tells of this session: its day and exact instant, a digest of its content,
+    and the turn up to which it tells (number and id).
+    """
+
+    date: str
+    ts: str
+    sha256: str
+    turn: int
+    turn_id: str = ""
 
 
 @dataclass(slots=True)
@@ -74,6 +91,7 @@ class Sidecar:
     generated_title: str = ""
     generated_sha256: str = ""
     nodes: list[KeptNode] = field(default_factory=list)
+    diary: list[ToldEvent] = field(default_factory=list)
     usage_fields: dict[str, list[str]] = field(default_factory=dict)
     counted_elsewhere: dict[str, str] = field(default_factory=dict)
     responses: list[Response] = field(default_factory=list)
@@ -89,7 +107,8 @@ class Sidecar:
         """The JSON object, key order fixed; responses and turn ids as compact rows."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["sources"] = [asdict(source) for source in self.sources]
-        data["nodes"] = [asdict(node) for node in self.nodes]
+        data["nodes"] = [node.to_dict() for node in self.nodes]
+        data["diary"] = [asdict(event) for event in self.diary]
         rows = [[getattr(response, name) for name in RESPONSE_FIELDS] for response in self.responses]
         data["responses"] = {"fields": list(RESPONSE_FIELDS), "rows": rows}
         return data
@@ -106,6 +125,7 @@ class Sidecar:
         ]
         known["sources"] = [Source(**source) for source in known.get("sources", [])]
         known["nodes"] = [KeptNode(**node) for node in known.get("nodes", [])]
+        known["diary"] = [ToldEvent(**event) for event in known.get("diary", [])]
         return cls(**known)
 
 

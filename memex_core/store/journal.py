@@ -16,7 +16,9 @@ from memex_core import paths
 from memex_core.errors import LockTimeout
 from memex_core.files.atomic import append_line, write_atomic
 from memex_core.files.lock import memory_lock
+from memex_core.files.regular import read_regular
 from memex_core.text.clean import clean_text
+from memex_core.text.slug import title_key
 
 DELETED = "(deleted)"
 EPISODE_CUE = "episode"
@@ -145,24 +147,29 @@ def _forgotten_session(session_id: str, line: dict[str, Any]) -> ForgottenSessio
     gone = ForgottenSession(session_id, str(line.get("born_at", "")), str(line.get("forked_from", "")))
     for name in ("turn_ids", "response_ids"):
         values = line.get(name)
-        getattr(gone, name).update(value for value in values or () if isinstance(value, str))
+        known = values if isinstance(values, list) else ()
+        getattr(gone, name).update(value for value in known if isinstance(value, str))
     return gone
 
 
 def title_digest(title: str) -> str:
     """How a forgotten node's title is remembered: its words are forgotten too."""
-    return hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(title_key(title).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _without_title(line: dict[str, Any], pages: set[str]) -> dict[str, Any]:
-    if line.get("file") not in pages:
+    if not isinstance(line.get("file"), str) or line["file"] not in pages:
         return line
     return {**line, "file": str(line["file"]).split("/")[0] + "/" + DELETED, "item": DELETED}
 
 
 def _without_paths(line: dict[str, Any], gone: set[str]) -> dict[str, Any]:
     kept = line.get("paths")
-    return {**line, "paths": [path for path in kept if path not in gone]} if isinstance(kept, list) else line
+    return (
+        {**line, "paths": [path for path in kept if not isinstance(path, str) or path not in gone]}
+        if isinstance(kept, list)
+        else line
+    )
 
 
 def _rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -170,7 +177,7 @@ def _rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     lock.
     """
     try:
-        before = path.read_bytes()
+        before = read_regular(path, path.parent)
     except FileNotFoundError:
         return
     after = b"\n".join(_changed_line(raw, change) for raw in before.split(b"\n"))
@@ -181,7 +188,7 @@ def _rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
 def _changed_line(raw: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
     try:
         line = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
     changed = change(line) if isinstance(line, dict) else line
     return raw if changed == line else json.dumps(changed, ensure_ascii=False).encode()
@@ -197,13 +204,13 @@ def _append(path: Path, line: dict[str, Any]) -> None:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        data = path.read_bytes()
+        data = read_regular(path, path.parent)
     except FileNotFoundError:
         return
     for raw in data.split(b"\n"):
         try:
             line = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, dict):
             yield line

@@ -17,6 +17,7 @@ from pathlib import Path
 from memex_core import paths
 from memex_core.files.atomic import remove_file, write_atomic
 from memex_core.files.operation_log import log_operation
+from memex_core.files.regular import read_regular
 
 _MAGIC = "memex-answer 1 "
 
@@ -71,7 +72,8 @@ class KeptAnswers:
 
 def _read(path: Path) -> Kept | None:
     try:
-        head, _, text = path.read_text("utf-8", "replace").removeprefix("\ufeff").partition("\n")
+        data = read_regular(path).decode("utf-8", "replace")
+        head, _, text = data.removeprefix("\ufeff").partition("\n")
         episodes = json.loads(head.removeprefix(_MAGIC))
     except (OSError, ValueError, RecursionError):
         return None

@@ -2,18 +2,21 @@
 
 Names are looked up in the listing of their folder, as a case-insensitive file system would compare them; so
 a slug can never lead outside of it. A folder is listed again only when its modification time says that it
-changed.
+changed. What has the name of a page and is none (`files.walk` says which) is never read or written through:
+to readers it is not there, to writers its name is taken.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 from memex_core import paths
-from memex_core.errors import WikiStoreError
+from memex_core.errors import NoPage, OtherCase, WrongValue
+from memex_core.files.regular import is_regular
 from memex_core.files.walk import PAGE_SUFFIX, is_inside
 from memex_core.model.node import WikiNode
 from memex_core.text.slug import SlugAlgo, fold, numbered, slugify, title_key
@@ -34,7 +37,7 @@ def id_of_title(node_type: str, title: str) -> str:
 def folder_of(node_type: str) -> str:
     """The folder of a page type. Raises ValueError for what is none."""
     if node_type not in paths.FOLDER_OF_TYPE:
-        raise ValueError(f"{node_type!r} is not a page type; use one of {', '.join(paths.NODE_TYPES)}")
+        raise WrongValue(f"{node_type!r} is not a page type; use one of {', '.join(paths.NODE_TYPES)}")
     return paths.FOLDER_OF_TYPE[node_type]
 
 
@@ -61,13 +64,13 @@ class PagePlaces:
         folders = [folder_of(node_type)] if node_type else [*paths.TYPE_OF_FOLDER, *self._foreign_folders()]
         for folder in folders:
             stem = self._actual(folder, name)
-            if stem is not None:
-                return self._docs / folder / f"{stem}{PAGE_SUFFIX}"
+            if stem is not None and self.is_page(path := self._docs / folder / f"{stem}{PAGE_SUFFIX}"):
+                return path
         return None
 
     def of_title(self, node_type: str, title: str) -> Path:
-        """The page of this type and title; else the first free one of the names `slug`, `slug-2`,
-        `slug-3`, ...
+        """The page of this type and title; else the first of the names `slug`, `slug-2`, `slug-3`, ... that
+        no page has.
         """
         base = slugify(title, algo=self.slug_algo, fallback=id_of_title(node_type, title))
         folder, wanted = folder_of(node_type), title_key(title)
@@ -75,13 +78,14 @@ class PagePlaces:
         number, gaps = 1, 0
         while gaps <= _GAPS:
             stem = self._actual(folder, numbered(base, number))
+            path = self._docs / folder / f"{stem}{PAGE_SUFFIX}"
             if stem is None:
                 free = free or numbered(base, number)
                 gaps += 1
-            else:
-                path = self._docs / folder / f"{stem}{PAGE_SUFFIX}"
-                if title_key(self._read(path).title) == wanted:
-                    return path
+            elif not self.is_page(path):
+                free = free or stem
+            elif title_key(self._read(path).title) == wanted:
+                return path
             number += 1
         return paths.page_path(self.root, node_type, free)
 
@@ -95,28 +99,47 @@ class PagePlaces:
         home = node.file_path
         if home is not None and self._is_foreign(home) and home.stem == node.slug and home.exists():
             return home
-        if self._actual(folder_of(node.type), node.slug) is None:
+        stem = self._actual(folder_of(node.type), node.slug)
+        if stem is None:
             safe_slug(node.slug)
+        elif node.type == "episode" and stem != node.slug:
+            self._refuse_other_session(node, paths.page_path(self.root, node.type, stem))
         return self.of_slug(node.type, node.slug, node.id)
 
     def of_slug(self, node_type: str, slug: str, page_id: str) -> Path:
-        """The page `slug` of this type, or where it would be; numbered where another id has that place."""
+        """The page `slug` of this type, or where it would be; numbered where another page is there."""
         folder, number = folder_of(node_type), 1
         while True:
             stem = self._actual(folder, numbered(slug, number))
             if stem is None:
                 return paths.page_path(self.root, node_type, numbered(slug, number))
             path = self._docs / folder / f"{stem}{PAGE_SUFFIX}"
-            if not page_id or self._read(path).id == page_id:
+            if not page_id or not self.is_page(path) or self._read(path).id == page_id:
                 return path
             number += 1
 
+    def _refuse_other_session(self, node: WikiNode, path: Path) -> None:
+        page = self._read(path) if self.is_page(path) else None
+        if page is None or not (page.session_id or node.session_id):
+            return
+        if (page.session_id or page.slug) != (node.session_id or node.slug):
+            raise OtherCase(node.session_id or node.slug, page.session_id or page.slug)
+
     def gate(self, path: Path) -> None:
-        """Raise WikiStoreError unless the folder of `path`, links followed, lies under the memory root."""
+        """Raise NoPage unless a page is at `path`, or may come there."""
         if not is_inside(path.parent, self.root):
-            raise WikiStoreError(
-                f"{path.parent} leads outside the memory root", hint="replace the link by a folder"
-            )
+            raise NoPage(path.parent, "is a link that leads outside the memory root")
+        if not self._holds_pages(path.parent):
+            raise NoPage(path.parent, "is a link, and holds no pages")
+        if os.path.lexists(path) and not is_regular(path, self.root):
+            raise NoPage(path, "is no page: not a regular file, or a link that leads outside the memory root")
+
+    def is_page(self, path: Path) -> bool:
+        """True where a page is at `path` now."""
+        return self._holds_pages(path.parent) and is_regular(path, self.root)
+
+    def _holds_pages(self, folder: Path) -> bool:
+        return folder == self._docs or not folder.is_symlink()
 
     def added(self, path: Path) -> None:
         """A page was written there: its folder need not be listed again for that."""
@@ -173,5 +196,5 @@ def safe_slug(slug: str) -> str:
     if slug and slug == slugify(slug):
         return slug
     if not _PLAIN_SLUG.match(slug) or len(slug.encode("utf-8", "replace")) > 200:
-        raise ValueError(f"not a usable slug: {slug[:80]!r}")
+        raise WrongValue(f"not a usable slug: {slug[:80]!r}")
     return paths.safe_id(slug) if slug.isascii() else slug

@@ -17,14 +17,21 @@ from memex_core import paths
 from memex_core.errors import BadPage, NotFound
 from memex_core.files.atomic import remove_file, write_atomic
 from memex_core.files.lock import memory_lock
+from memex_core.files.regular import read_regular
+from memex_core.model.page import is_ours
 from memex_core.store.wiki_store import WikiStore
 
 _PLAN = ".recalls-folding.json"
 
 
+def recalls_of(root: Path) -> dict[str, tuple[int, str]]:
+    """(times, when last) of the recalls that recalls.jsonl holds, by the page's path from the root."""
+    return _tally(_whole_lines(root))
+
+
 def last_recalls(root: Path) -> dict[str, str]:
     """The time of the last recall of each page that recalls.jsonl names, by its path from the root."""
-    return {path: last for path, (_, last) in _tally(_whole_lines(root)).items()}
+    return {path: last for path, (_, last) in recalls_of(root).items()}
 
 
 def fold_recalls(root: Path, store: WikiStore) -> int:
@@ -36,13 +43,21 @@ def fold_recalls(root: Path, store: WikiStore) -> int:
         _finish(root, store)
         data = _whole_lines(root)
         counts: dict[str, tuple[int, str]] = {}
+        foreign: set[str] = set()
         for path, (times, last) in _tally(data).items():
             page = _page(store, path)
-            if page is not None:
+            if page is not None and is_ours(page):
                 counts[path] = (page.access_count + times, max(page.last_access or "", last))
-        if not data:
+            elif page is not None:
+                foreign.add(path)
+        if not counts:
             return 0
-        plan = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "pages": counts}
+        plan = {
+            "bytes": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "pages": counts,
+            "kept": _lines_about(data, foreign),
+        }
         write_atomic(root / _PLAN, json.dumps(plan).encode())
         _finish(root, store)
         return len(counts)
@@ -51,17 +66,18 @@ def fold_recalls(root: Path, store: WikiStore) -> int:
 def _finish(root: Path, store: WikiStore) -> None:
     """Carry out the plan on disk, if there is one; doing so twice is like once."""
     try:
-        plan = json.loads((root / _PLAN).read_bytes())
+        plan = json.loads(read_regular(root / _PLAN, root))
         size, digest, pages = int(plan["bytes"]), str(plan["sha256"]), dict(plan["pages"])
+        kept = str(plan["kept"]).encode()
     except FileNotFoundError:
         return
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         remove_file(root / _PLAN)
         return
     recalls = paths.recalls_path(root)
-    data = recalls.read_bytes() if recalls.exists() else b""
+    data = read_regular(recalls, root) if recalls.exists() else b""
     if len(data) >= size and hashlib.sha256(data[:size]).hexdigest() == digest:
-        write_atomic(recalls, data[size:])
+        write_atomic(recalls, kept + data[size:])
     for path, (count, last) in pages.items():
         page = _page(store, path)
         if page is not None and (page.access_count < count or (page.last_access or "") < last):
@@ -86,12 +102,18 @@ def _tally(data: bytes) -> dict[str, tuple[int, str]]:
     return found
 
 
+def _lines_about(data: bytes, pages: set[str]) -> str:
+    """The recalls of `pages` alone: of pages that are not ours to count in."""
+    told = ({"ts": moment, "paths": [name]} for name, moment in _recalls(data) if name in pages)
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in told)
+
+
 def _recalls(data: bytes) -> Iterator[tuple[str, str]]:
     for raw in data.splitlines():
         try:
             line = json.loads(raw)
             moment, names = str(line["ts"]), {name for name in line["paths"] if isinstance(name, str)}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
         for name in names:
             yield name, moment
@@ -99,7 +121,7 @@ def _recalls(data: bytes) -> Iterator[tuple[str, str]]:
 
 def _whole_lines(root: Path) -> bytes:
     try:
-        data = paths.recalls_path(root).read_bytes()
+        data = read_regular(paths.recalls_path(root), root)
     except FileNotFoundError:
         return b""
     return data[: data.rfind(b"\n") + 1]

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import orjson
 
+from memex_core.files.regular import open_regular
 from memex_core.model.session import Turn
 
 
@@ -22,10 +23,15 @@ class Body:
     lines: int
 
 
+def open_transcript(path: Path) -> BinaryIO:
+    """transcripts/<file> of a memory root, open for reading. Raises as `open_regular`."""
+    return open_regular(path, path.parent.parent)
+
+
 def body_digest(path: Path) -> Body:
     """Size, hash and number of the turn lines of a transcript; its header line is not part of them."""
     digest, size, lines = hashlib.sha256(), 0, 0
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         for number, line in enumerate(file):
             if number == 0 and b'"memex_session_header"' in line[:60]:
                 continue
@@ -54,7 +60,7 @@ def digest_of(file: BinaryIO, size: int) -> str:
 
 def first_line(path: Path) -> bytes:
     """The header line, where the transcript has one."""
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         return file.readline()
 
 

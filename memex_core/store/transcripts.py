@@ -21,6 +21,7 @@ import orjson
 
 from memex_core import paths
 from memex_core.files.atomic import commit_staged, remove_file, staged_file, write_atomic
+from memex_core.files.regular import NotRegular, read_regular
 from memex_core.model.results import SessionSummary
 from memex_core.model.session import Header, Source, Turn
 from memex_core.model.sidecar import Sidecar
@@ -28,6 +29,7 @@ from memex_core.store.transcript_lines import (
     body_digest,
     digest_of,
     first_line,
+    open_transcript,
     prefix_digest,
     turn_of,
     words_of,
@@ -79,11 +81,21 @@ class Transcripts:
     def sidecar(self, session_id: str) -> Sidecar | None:
         """The sidecar, or None where there is none that can be read: such a session is captured again."""
         try:
-            return Sidecar.from_dict(orjson.loads(self.get_meta_path(session_id).read_bytes()))
-        except (FileNotFoundError, NotADirectoryError):
+            found = Sidecar.from_dict(orjson.loads(read_regular(self.get_meta_path(session_id), self.root)))
+            return None if _is_other_case(found.session_id, session_id) else found
+        except (FileNotFoundError, NotADirectoryError, NotRegular):
             return None
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
+
+    def other_case(self, session_id: str) -> str | None:
+        """The captured session whose id differs from `session_id` in letter case only."""
+        try:
+            names = os.listdir(paths.transcripts_dir(self.root))
+        except FileNotFoundError:
+            return None
+        ids = (name.removesuffix(".meta.json").removesuffix(".jsonl") for name in names if name[0] != ".")
+        return next((other for other in ids if _is_other_case(other, session_id)), None)
 
     def sidecars(self) -> Iterator[Sidecar]:
         """Every sidecar that can be read."""
@@ -102,7 +114,7 @@ class Transcripts:
         or its transcript is not what the sidecar describes.
         """
         try:
-            data = orjson.loads(self.get_meta_path(session_id).read_bytes())
+            data = orjson.loads(read_regular(self.get_meta_path(session_id), self.root))
             sources = [Source(**source) for source in data["sources"]]
             whole = self._is_whole(session_id, int(data["body_bytes"]))
             return (int(data["reader_version"]), sources) if whole else None
@@ -131,7 +143,7 @@ class Transcripts:
         )
 
     def _is_whole(self, session_id: str, body_bytes: int) -> bool:
-        with self.get_transcript_path(session_id).open("rb") as file:
+        with open_transcript(self.get_transcript_path(session_id)) as file:
             header = len(file.readline())
             return os.fstat(file.fileno()).st_size == header + body_bytes
 
@@ -139,7 +151,7 @@ class Transcripts:
         """Write the sidecar unless its bytes are there already; True when it wrote."""
         path = self.get_meta_path(sidecar.session_id)
         data = _rendered(sidecar.to_dict())
-        if _read(path) == data:
+        if _read(path, self.root) == data:
             return False
         write_atomic(path, data)
         return True
@@ -147,7 +159,7 @@ class Transcripts:
     def turns(self, session_id: str) -> Iterator[Turn]:
         """The turns of a transcript in order; header lines and lines that cannot be read are passed over."""
         try:
-            file = self.get_transcript_path(session_id).open("rb")
+            file = open_transcript(self.get_transcript_path(session_id))
         except FileNotFoundError:
             return
         with file:
@@ -159,7 +171,7 @@ class Transcripts:
     def header(self, session_id: str) -> dict[str, Any] | None:
         """The header line, None where the transcript has none."""
         try:
-            with self.get_transcript_path(session_id).open("rb") as file:
+            with open_transcript(self.get_transcript_path(session_id)) as file:
                 line = orjson.loads(file.readline())
         except (FileNotFoundError, ValueError):
             return None
@@ -257,6 +269,10 @@ class Transcripts:
         staged.sha256 = prefix_digest(staged.file, staged.bytes)
 
 
+def _is_other_case(one: str, other: str) -> bool:
+    return one != other and one.casefold() == other.casefold()
+
+
 def _compare(path: Path, staged: StagedTurns, previous: Sidecar | None, reader_version: int) -> str:
     if not path.exists():
         return "new"
@@ -276,7 +292,7 @@ def _kept_ids(path: Path, lines: int, previous: Sidecar | None) -> list[str]:
     """
     ids: list[str] = []
     if previous is not None and len(previous.turn_ids) <= lines:
-        with path.open("rb") as file:
+        with open_transcript(path) as file:
             if b'"memex_session_header"' not in file.readline()[:60]:
                 file.seek(0)
             if digest_of(file, previous.body_bytes) == previous.body_sha256:
@@ -290,7 +306,7 @@ def _is_body(path: Path, staged: StagedTurns) -> bool:
 
 
 def _copy_kept(path: Path, file: BinaryIO, roles: Counter[str]) -> None:
-    with path.open("rb") as kept:
+    with open_transcript(path) as kept:
         for number, line in enumerate(kept):
             turn = turn_of(line)
             if turn is not None:
@@ -338,8 +354,8 @@ def _rendered(sidecar: dict[str, Any]) -> bytes:
     return b"{\n" + b",\n".join(rows) + b"\n}\n"
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: Path, root: Path) -> bytes | None:
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
+        return read_regular(path, root)
+    except (FileNotFoundError, NotRegular):
         return None

@@ -7,6 +7,7 @@ A page whose front matter cannot be read is listed with a warning and never rewr
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 import uuid
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memex_core import paths
-from memex_core.errors import BadPage, MemexError, NotFound, WikiStoreError
+from memex_core.errors import BadPage, MemexError, NotFound, WikiStoreError, WrongValue
 from memex_core.files.atomic import remove_file, write_atomic
 from memex_core.files.lock import memory_lock
+from memex_core.files.regular import NotRegular, open_regular, read_regular
 from memex_core.files.walk import walk_pages
 from memex_core.model.node import WikiNode
 from memex_core.model.page import (
@@ -68,7 +70,8 @@ class WikiStore:
         self.root = data_dir
         self.slug_algo: SlugAlgo = "sha1" if slug_algo == "sha1" else "kebab"
         self.changes = 0
-        self._places = PagePlaces(data_dir, self.slug_algo, _read)
+        self._read = functools.partial(_read, root=data_dir)
+        self._places = PagePlaces(data_dir, self.slug_algo, self._read)
 
     def read(self, slug: str, node_type: str | None = None) -> WikiNode | None:
         """The page under `slug` (also `<type>/<slug>`, and in any letter case), or None.
@@ -77,17 +80,23 @@ class WikiStore:
         """
         path = self._places.existing(slug, node_type)
         try:
-            return None if path is None else _read(path)
-        except FileNotFoundError:
+            return None if path is None else self._read(path)
+        except (FileNotFoundError, NotRegular):
             return None
         except OSError as error:
             raise _cannot("read", error, self.root) from error
 
+    def episode(self, session_id: str) -> WikiNode | None:
+        """The page of this session, or None: that of an id in another letter case is another session's."""
+        page = self.read(session_id, "episode")
+        return page if page is not None and session_id in (page.slug, page.session_id) else None
+
     def find(self, node_type: str, title: str) -> WikiNode | None:
         """The page of that type and title (case, Unicode form and spacing aside), or None."""
         try:
-            return _read(self._places.of_title(node_type, clean_text(title)))
-        except FileNotFoundError:
+            path = self._places.of_title(node_type, clean_text(title))
+            return self._read(path) if self._places.is_page(path) else None
+        except (FileNotFoundError, NotRegular):
             return None
         except OSError as error:
             raise _cannot("read", error, self.root) from error
@@ -108,7 +117,7 @@ class WikiStore:
         folder_of(node.type)
         node.title = " ".join(clean_text(node.title).splitlines()).strip()
         if not node.title:
-            raise ValueError("a page needs a title")
+            raise WrongValue("a page needs a title")
         node.body = clean_text(node.body)
         with self._changing("write"):
             path = self._places.of_node(node)
@@ -125,14 +134,15 @@ class WikiStore:
         """
         with self._changing("write"):
             path = self._found(slug, node_type)
-            text, old, new = _open(path)
+            text, old, new = self._open(path)
             for name, value in fields.items():
                 setattr(new, name, new.extra | value if name == "extra" else value)
             new.content_hash = body_hash(new.body)
+            new.id = new.id or str(uuid.uuid4())
             changed = _changed(path, text, old, new)
             if changed != text:
                 write_atomic(path, changed.encode("utf-8"))
-            return _read(path)
+            return self._read(path)
 
     def list(self, node_type: str | None = None) -> Pages:
         """All pages, or those in the folder of one type, sorted by path."""
@@ -155,7 +165,7 @@ class WikiStore:
         folder_of(new_type)
         with self._changing("move"):
             path = self._found(slug, node_type)
-            text, old, new = _open(path)
+            text, old, new = self._open(path)
             if old.type == new_type and not old.warning:
                 return old
             new.type, new.id = new_type, new.id or str(uuid.uuid4())
@@ -163,7 +173,7 @@ class WikiStore:
             self._places.gate(target)
             write_atomic(target, _changed(path, text, old, new).encode("utf-8"))
             remove_file(path)
-            return _read(target)
+            return self._read(target)
 
     def exists(self, slug: str, node_type: str | None = None) -> bool:
         return self._places.existing(slug, node_type) is not None
@@ -171,15 +181,17 @@ class WikiStore:
     def get_path(self, slug: str, node_type: str | None = None) -> Path:
         """Where the page is; with `node_type` also where a page that does not exist yet would be.
 
-        Raises NotFound without `node_type`, ValueError for a slug that is no file name.
+        Raises NotFound without `node_type`, ValueError for a slug that is no file name, WikiStoreError where
+        no page may be.
         """
         path = self._places.existing(slug, node_type)
         if path is not None:
             return path
         if node_type is None:
             raise NotFound("page", slug)
-        folder_of(node_type)
-        return paths.page_path(self.root, node_type, safe_slug(slug))
+        path = self._places.of_slug(node_type, safe_slug(slug), "")
+        self._places.gate(path)
+        return path
 
     def get_slug_from_path(self, path: Path) -> str:
         return path.stem
@@ -190,11 +202,17 @@ class WikiStore:
         """
         if node.file_path is None:
             return False
-        text, problem = decode(node.file_path.read_bytes())
+        text, problem = decode(read_regular(node.file_path, self.root))
         return bool(problem) or edited_by_hand(text)
 
     def _to_slug(self, title: str) -> str:
         return slugify(title, algo=self.slug_algo)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, no other process changes a page. Raises WikiStoreError, LockTimeout."""
+        with self._changing("write"):
+            yield
 
     @contextlib.contextmanager
     def _changing(self, what: str) -> Iterator[None]:
@@ -222,7 +240,7 @@ class WikiStore:
         for relative in found:
             path = self.root / relative
             try:
-                yield _read(path)
+                yield self._read(path)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -239,7 +257,7 @@ class WikiStore:
         return Written(node, "add")
 
     def _update(self, node: WikiNode, path: Path, moment: str) -> Written:
-        text, old, _ = _open(path)
+        text, old, _ = self._open(path)
         if node.content_hash not in ("", old.content_hash) and node.body != old.body:
             raise WikiStoreError(
                 f"{path} has changed since it was read", hint="read the page again and repeat"
@@ -254,28 +272,27 @@ class WikiStore:
         node.id = node.id or str(uuid.uuid4())
         node.updated = moment
         write_atomic(path, _changed(path, text, old, node).encode("utf-8"))
-        _become(node, _read(path))
+        _become(node, self._read(path))
         return Written(node, "update")
 
+    def _open(self, path: Path) -> tuple[str, WikiNode, WikiNode]:
+        """The text of a page that is to be changed, and two copies of what it says. Raises BadPage."""
+        with open_regular(path, self.root) as file:
+            data, modified = file.read(), os.fstat(file.fileno()).st_mtime
+        text, problem = decode(data)
+        if problem:
+            raise BadPage(path, problem)
+        old, new = (read_page(data, path, modified=modified) for _ in range(2))
+        old.file_path = new.file_path = path
+        return text, old, new
 
-def _read(path: Path) -> WikiNode:
-    with path.open("rb") as file:
+
+def _read(path: Path, root: Path) -> WikiNode:
+    with open_regular(path, root) as file:
         data, modified = file.read(), os.fstat(file.fileno()).st_mtime
     node = read_page(data, path, modified=modified)
     node.file_path = path
     return node
-
-
-def _open(path: Path) -> tuple[str, WikiNode, WikiNode]:
-    """The text of a page that is to be changed, and two copies of what it says. Raises BadPage."""
-    with path.open("rb") as file:
-        data, modified = file.read(), os.fstat(file.fileno()).st_mtime
-    text, problem = decode(data)
-    if problem:
-        raise BadPage(path, problem)
-    old, new = (read_page(data, path, modified=modified) for _ in range(2))
-    old.file_path = new.file_path = path
-    return text, old, new
 
 
 def _changed(path: Path, text: str, old: WikiNode, new: WikiNode) -> str:

@@ -16,6 +16,7 @@ _WINDOWS_DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9\u00b9\u00b2\u0
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+_ASCII_NAME = re.compile(r"[A-Za-z0-9_.-]+\Z")
 _ASCII_RUN = re.compile(r"[^a-z0-9]+")
 
 
@@ -57,6 +58,21 @@ def numbered(slug: str, number: int) -> str:
         return slug
     suffix = f"-{number}"
     return _shorten(slug, MAX_CHARS - len(suffix)) + suffix
+
+
+def is_plain_name(name: str) -> bool:
+    """True for a name that no shell, path or terminal takes for more: letters, digits and marks of any
+    script, `-`, `_` and `.`, beginning with neither `-` nor `.`.
+    """
+    return bool(
+        name and name[0] not in "-." and (_ASCII_NAME.match(name) if name.isascii() else _is_plain(name))
+    )
+
+
+def _is_plain(name: str) -> bool:
+    return not _IGNORABLE.search(name) and all(
+        char in "-_." or unicodedata.category(char)[0] in "LMN" for char in name
+    )
 
 
 def _kebab(folded: str) -> str:

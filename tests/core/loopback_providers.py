@@ -17,11 +17,12 @@ import socketserver
 import ssl
 import struct
 import threading
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-Answer = Callable[["Connection"], None]
+Answer = Callable[["Connection"], object]
 """Writes to a connection whose request has been read; the connection is closed when it returns."""
 
 DRIP_S = 0.05
@@ -54,9 +55,13 @@ class Connection:
         self._sock = sock
         self.stop = stop
 
-    def send(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):
+    def send(self, data: bytes) -> bool:
+        """False where the other side has hung up."""
+        try:
             self._sock.sendall(data)
+        except OSError:
+            return False
+        return True
 
     def drip(self, data: bytes) -> None:
         """One byte at a time until the other side has had enough."""
@@ -244,6 +249,25 @@ def flood_body(connection: Connection) -> None:
     connection.send(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n")
     for _ in range(40):
         connection.send(b" " * (1 << 20))
+
+
+def endless(status: int, megabytes: int = 600) -> Answer:
+    """A body of blanks that goes on until the other side has had enough."""
+
+    def answer(connection: Connection) -> None:
+        connection.send(f"HTTP/1.1 {status} Status\r\nconnection: close\r\n\r\n".encode())
+        for _ in range(megabytes):
+            if not connection.send(b" " * (1 << 20)):
+                return
+
+    return answer
+
+
+def bomb(status: int, megabytes: int = 600) -> Answer:
+    """Blanks that were packed a thousandfold, although nobody said that they can unpack."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(megabytes)) + packer.flush()
+    return reply(packed, status, content_encoding="gzip")
 
 
 def cut_short(connection: Connection) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -23,6 +24,7 @@ from small_memory import SmallMemory
 from memex_core.archive import backup as backup_module
 from memex_core.archive.backup import BackupRestore
 from memex_core.archive.snapshot import Snapshot
+from memex_core.config.settings import sections
 from memex_core.errors import AlreadyExists, LockTimeout, NotFound, Refused
 from memex_core.files.atomic import append_line, write_atomic
 from memex_core.files.lock import memory_lock
@@ -300,6 +302,34 @@ def test_the_api_key_is_taken_out_however_it_is_written(
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "api-key", "apikey", "apiKey", "API_KEY", "Api-Key", "api_keys", "api_kye", "api_ky", "apy_key",
+        "aip_key", "key", "openai_api_key", "MEMEX_API_KEY", "my_api_key", "token", "api_token", "auth_token",
+        "secret",
+        "password", '"api key"', '"api.key"', "'api_key '", "api.key",
+    ],
+)  # fmt: skip
+def test_a_key_under_a_misspelt_name_is_taken_out_too(root: Path, tmp_path: Path, name: str) -> None:
+    lines = [f'[llm]\n{name} = "{KEY}"\nmodel = "m"\n', f'[llm]\n# {name} = "{KEY}"\n']
+    lines += [f'[llm]\n{name} = ["{KEY}"]\n', f'llm = {{ {name} = "{KEY}" }}\n']
+    for number, text in enumerate(lines):
+        put(root, {"memex.toml": text.encode()})
+        BackupRestore(root, root / "mem.db").backup(tmp_path / f"{number}.tar.gz")
+        found = contents(tmp_path / f"{number}.tar.gz")["memex.toml"]
+        assert KEY.encode() not in found
+        assert found.decode() == re.sub(r"= [\"\[].*?sk-[^ ]*?(\"\]?)(?= |\n)", '= ""', text)
+
+
+def test_no_setting_of_ours_but_the_key_is_taken_out(root: Path, tmp_path: Path) -> None:
+    names = [f"{key} = 5" for keys in sections().values() for key in keys if key != "api_key"]
+    text = "\n".join(f"[s{number}]\n{line}" for number, line in enumerate(names)) + "\n"
+    put(root, {"memex.toml": text.encode()})
+    BackupRestore(root, root / "mem.db").backup(tmp_path / "b.tar.gz")
+    assert contents(tmp_path / "b.tar.gz")["memex.toml"].decode() == text
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -308,7 +338,7 @@ def test_the_api_key_is_taken_out_however_it_is_written(
         "[llm]\napi_key = '' # empty\r\n",
         "[app]\nname = \"api_key = 'x'\"\n",
         '[app]\nname = """\napi_key = "x"\n"""\n',
-        '[llm]\napi_keys = ["x"]\nmy_api_key = "x"\n',
+        '[llm]\napi_base = "http://h/v1"\nmax_tokens = 9\ncommand = ["x"]\n# api_base = "http://h"\n',
         '[a]\nx = [1, 2.5, nan, 1979-05-27T07:32:00Z, { b = [ [ "]" ] ] }]\n"q.r" = 07:32:00\n',
         '[a."b]".c]\nx = 1\n[[a.d]]\ny = -inf\n\t[a.d.e]\n',
     ],

@@ -213,3 +213,24 @@ def test_a_plan_that_cannot_be_read_is_dropped(memex: Memex) -> None:
     (memex.root / ".recalls-folding.json").write_text(json.dumps({"bytes": "x"}), "utf-8")
     assert fold_recalls(memex.root, memex.store) == 1
     assert not (memex.root / ".recalls-folding.json").exists()
+
+
+def test_pages_of_another_hand_are_never_rewritten_and_keep_their_counts(memex: Memex, clock: Clock) -> None:
+    hand = memex.root / "docs" / "entities" / "by-hand.md"
+    hand.write_text("---\ntitle: Mine\nimportance: high\nmood: 3\n---\nzephyr by hand\n", "utf-8")
+    before = hand.read_bytes()
+    memex.heal(force=True)
+    memex.recall("zephyr")
+    clock.seconds += 30 * DAY
+    assert [slug for slug, _, _ in memex.apply_decay()] == ["zephyr"]
+    assert hand.read_bytes() == before
+    page = memex.read("by-hand")
+    assert page is not None and page.access_count == 1
+
+
+def test_what_nobody_would_see_waits(memex: Memex, clock: Clock) -> None:
+    clock.seconds += 60
+    assert memex.apply_decay() == []
+    clock.seconds += 30 * DAY - 60
+    memex.apply_decay()
+    assert importance(memex) == pytest.approx(0.4, abs=1e-9)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memex_core.errors import NotFound
+from memex_core.errors import NotFound, Refused
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
 from memex_core.model.session import IngestTranscriptInput
@@ -127,3 +127,18 @@ def test_a_hand_made_page_in_a_folder_of_its_own_can_be_forgotten(memex: Memex) 
     page.write_text("Fly a kite.\n", "utf-8")
     memex.forget("kite")
     assert not page.exists()
+
+
+def test_a_slug_that_two_types_use_must_be_named_with_its_type(memex: Memex) -> None:
+    memex.write(WriteInput("summary", "Zephyr", "A summary."))
+    with pytest.raises(Refused, match="several pages") as caught:
+        memex.forget("zephyr")
+    assert "entity/zephyr or summary/zephyr" in caught.value.hint
+    memex.forget("summary/zephyr")
+    assert [page.type for page in memex.list_pages() if page.slug == "zephyr"] == ["entity"]
+
+
+def test_a_date_with_hard_is_an_error(memex: Memex) -> None:
+    with pytest.raises(ValueError, match="hard deletes at once"):
+        memex.forget("zephyr", valid_to="2030-01-01")
+    assert memex.read("zephyr") is not None

@@ -183,7 +183,7 @@ def test_places_outside_the_type_folders_odd_names_and_other_encodings_come_back
 ) -> None:
     memory.page("loose.md", "words")
     memory.page("notes/My note (draft).md", FULL)
-    memory.page("entities/Ärger & Co. 部署.md", "words")
+    memory.page("entities/Ärger & Co. 部署-नमस्ते.md", "words")
     memory.page("entities/latin.md", "---\ntitle: x\n---\nM\xfcnchen".encode("latin-1"))
     other.exchange.import_nodes(memory.export())
     assert other.files() == memory.files()
@@ -430,6 +430,28 @@ def test_nesting_that_front_matter_cannot_hold_is_refused(memory: Memory) -> Non
     assert (report.created, len(report.refused)) == (["good"], 2)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("aa$(touch PWNED)x", "a`id`", "a;b", " a", "a\u00a0b", "a\u2028b", 'a"b', "a|b"),
+        *("a>b", "a*", "a?", "a:b", "a\\b"),
+        *("-rf", "--help", ".hidden", "", "a\x1b]0;t\x07", "a\x7f", "a\x9b", "\u202ea", "a\u200bb"),
+        *("docs/x y", "z/", "/z", "..", "a\tb", "a\rb", "\ue000", "a\u3164b", "a\ufeffb", "a<b"),
+    ],
+)  # fmt: skip
+def test_a_name_that_a_shell_or_terminal_could_take_for_more_is_refused_by_itself(
+    memory: Memory, name: str
+) -> None:
+    with_file = {**node(), "front_matter": "", "slug": "x"}
+    report = memory.take(
+        node(slug=name), with_file | {"slug": name}, with_file | {"folder": name}, node("ok")
+    )
+    fits = [name] if name == "" else []  # docs/ itself is a folder
+    assert len(report.refused) == 3 - len(fits)
+    assert all("no file name to import" in why for _, why in report.refused)
+    assert sorted(Path(path).stem for path in memory.files()) == ["ok", *["x" for _ in fits]]
+
+
 def test_a_refused_node_is_named_by_slug_title_or_place(memory: Memory) -> None:
     report = memory.take({"slug": "a"}, {"title": "B"}, 3)
     assert [name for name, _ in report.refused] == ["a", "B", "node 3"]
@@ -596,7 +618,7 @@ def test_an_import_does_not_slow_down_with_its_size(memory: Memory, other: Memor
     assert time.perf_counter() - started < 10
 
 
-names = st.from_regex(r"[a-z0-9][a-z0-9 ()é-]{0,12}", fullmatch=True).map(str.strip).filter(bool)
+names = st.from_regex(r"[a-zé0-9_][a-z0-9_.é部 ()&,-]{0,12}", fullmatch=True).map(str.strip)
 folders = st.sampled_from(["entities", "preferences", "episodes", "notes", ""])
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 lines = st.sampled_from(

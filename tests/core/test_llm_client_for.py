@@ -7,11 +7,14 @@ import sys
 import tomllib
 from importlib import resources
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memex_core.config import LLMConfig
-from memex_core.errors import ConfigError
+from memex_core.errors import ConfigError, LLMError
 from memex_core.llm import client_for
 from memex_core.llm.target import Target, provider_facts, service
 
@@ -69,6 +72,25 @@ def test_a_provider_without_a_default_model_names_the_key(root: Path) -> None:
         "http://ho st/v1",
         "http://host/v1\r\nx: y",
         "http://höst/v1",
+        "http://a..b/v1",
+        "http://.a/v1",
+        "http://" + "a" * 64 + ".example/v1",
+        "http://" + "a." * 130 + "b/v1",
+        "http://user:secret@host:1/v1",
+        "http://secret@host/v1",
+        "http://host:0/v1",
+        "http://host:-1/v1",
+        "http://host:+80/v1",
+        "http://host:8 0/v1",
+        "http://host name/v1",
+        "http://ho%73t/v1",
+        "http://-a/v1",
+        "http://[::1]x/v1",
+        "http://[a.b]/v1",
+        "http://::1/v1",
+        "http://\u0663.example/v1",
+        "http://host/v 1",
+        "http://host/\x00v1",
     ],
 )
 def test_an_address_that_cannot_be_asked_or_holds_a_secret_is_refused_unseen(
@@ -80,10 +102,39 @@ def test_an_address_that_cannot_be_asked_or_holds_a_secret_is_refused_unseen(
 
 
 @pytest.mark.parametrize(
-    "address", ["http://[::1]:11434/v1", "https://gpu-1.example:8443/llm/v1/", " http://h/v1 "]
+    "address",
+    [
+        "http://[::1]:11434/v1",
+        "http://[fe80::1%25eth0]:1/v1",
+        "https://gpu-1.example:8443/llm/v1/",
+        " http://h/v1 ",
+        "http://my_host.example./v1",
+        "http://" + "a" * 63 + "/v1",
+        "http://127.0.0.1:65535",
+    ],
 )
 def test_an_address_is_taken_without_its_last_slash(address: str) -> None:
     assert service(LLMConfig(api_base=address)).address == address.strip().rstrip("/")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=30) | st.text("ab.:[]@%/-_ 1\u00fc", max_size=90))
+def test_an_address_of_any_form_is_taken_or_refused_in_one_line(host: str) -> None:
+    try:
+        target = service(LLMConfig(api_base=f"http://{host}"))
+    except ConfigError as error:
+        assert "\n" not in str(error)
+    else:
+        name = urlsplit(target.address).hostname
+        assert name and name.encode("idna")
+
+
+def test_a_model_that_we_ask_may_not_ask_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMEX_CHILD", "1")
+    for provider in ("openai", "anthropic", "ollama", "lmstudio", "command"):
+        config = LLMConfig(provider=provider, model="m1", api_key="k", command=["x"])
+        with pytest.raises(LLMError, match="started by a model that memex asks"):
+            client_for(config, root)
 
 
 def test_a_key_is_not_shown_with_its_target() -> None:

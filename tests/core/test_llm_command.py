@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import textwrap
+import threading
 import time
 import tomllib
 from importlib import resources
@@ -17,6 +20,7 @@ import pytest
 from memex_core.config import LLMConfig
 from memex_core.errors import ConfigError, LLMError
 from memex_core.llm import client_for
+from memex_core.llm.ledger import ledger_path
 from memex_core.llm.ready_commands import ready_command, records_of
 from memex_core.model.llm import ModelCall
 
@@ -287,6 +291,106 @@ def test_an_interrupt_ends_the_program_and_is_counted(bench: Bench) -> None:
     assert [call.outcome for call in bench.calls] == ["failed"]
 
 
+ASKER = """
+import sys
+from pathlib import Path
+from memex_core.config import LLMConfig
+from memex_core.errors import LLMError
+from memex_core.llm import client_for
+client = client_for(LLMConfig(provider="command", command=sys.argv[2:]), Path(sys.argv[1]))
+try:
+    client.complete("x", 5)
+except LLMError as error:
+    print(error)
+"""
+
+MARKED = """
+child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
+apart = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)
+open(sys.argv[1] + '.new', 'w').write(f'{os.getpid()} {child.pid} {apart.pid}')
+os.rename(sys.argv[1] + '.new', sys.argv[1])
+time.sleep(60)
+"""
+
+
+def asker(bench: Bench, *more: str) -> tuple[subprocess.Popen[bytes], list[int]]:
+    """A process of ours whose program is at work, and what that program started."""
+    pids = bench.folder / "pids"
+    command = [*more, sys.executable, "-c", ASKER, str(bench.root), bench.program(MARKED), str(pids)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 10
+    while not pids.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process, [int(pid) for pid in pids.read_text().split()]
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_program_and_all_that_it_started(end: signal.Signals, bench: Bench) -> None:
+    process, pids = asker(bench)
+    process.send_signal(end)
+    assert process.wait(10) in (128 + end, -end)
+    for pid in pids:
+        wait_until_gone(pid)
+    assert list((bench.folder.parent / "temporary").iterdir()) == []
+    last = json.loads(ledger_path(bench.root).read_bytes().splitlines()[-1])
+    assert last["outcome"] == "failed"
+
+
+def test_a_signal_that_is_ignored_stays_ignored(bench: Bench) -> None:
+    process, pids = asker(bench, "nohup")
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.terminate()
+    assert process.wait(10) in (128 + signal.SIGTERM, -signal.SIGTERM)
+    for pid in pids:
+        wait_until_gone(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_the_program_ends_even_with_a_process_of_ours_that_was_killed(bench: Bench) -> None:
+    process, pids = asker(bench)
+    process.kill()
+    process.wait(10)
+    try:
+        wait_until_gone(pids[0])
+    finally:
+        for pid in pids[1:]:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_signals_are_handled_as_before_once_the_program_has_ended(bench: Bench) -> None:
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    before = [signal.getsignal(number) for number in numbers]
+    bench.ask("print('x')")
+    bench.failure("time.sleep(60)", timeout=1.0)
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_program_runs_in_a_thread_where_no_signal_can_be_handled(bench: Bench) -> None:
+    said: list[str] = []
+    thread = threading.Thread(target=lambda: said.append(bench.ask("print('x')")))
+    thread.start()
+    thread.join()
+    assert said == ["x"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="found in /proc")
+def test_what_left_the_group_of_a_program_is_ended_too(bench: Bench) -> None:
+    """A grandchild in a session of its own, whose parent has gone."""
+    code = """
+        sleep = [sys.executable, '-c', 'import time; time.sleep(60)']
+        apart = subprocess.Popen(sleep, start_new_session=True)
+        open(sys.argv[1], 'w').write(str(apart.pid))
+        print('done')
+    """
+    started = time.monotonic()
+    assert bench.ask(code, str(bench.folder / "pid")) == "done"
+    assert time.monotonic() - started < 5
+    wait_until_gone(int((bench.folder / "pid").read_text()))
+
+
 def test_no_child_is_left_unreaped(bench: Bench) -> None:
     bench.ask("print('x')")
     bench.failure("time.sleep(60)", timeout=1.0)
@@ -312,10 +416,10 @@ words = sys.stdin.read()
 told = json.dumps([sys.argv[1:], dict(os.environ), words])
 print('not JSON')
 print(json.dumps({'type': 'result', 'is_error': False, 'result': told, 'usage': {'input_tokens': 10,
-    'cache_creation_input_tokens': 3, 'cache_read_input_tokens': 4, 'output_tokens': 5}}))
+    'cache_creation_input_tokens': 3, 'cache_read_input_tokens': 4, 'output_tokens': 500}}))
 print(json.dumps({'type': 'item.completed', 'item': {'type': 'agent_message', 'text': 'a thought'}}))
 print(json.dumps({'type': 'item.completed', 'item': {'type': 'agent_message', 'text': told}}))
-print(json.dumps({'type': 'turn.completed', 'usage': {'input_tokens': 17, 'output_tokens': 5}}))
+print(json.dumps({'type': 'turn.completed', 'usage': {'input_tokens': 17, 'output_tokens': 500}}))
 """
 
 
@@ -327,7 +431,7 @@ def test_a_name_alone_stands_for_its_ready_setting(ready: str, bench: Bench) -> 
     assert environment["MEMEX_CHILD"] == "1"
     assert environment.items() >= READY[ready]["environment"].items()
     (call,) = bench.calls
-    assert (call.prompt_tokens, call.completion_tokens, call.estimated) == (17, 5, False)
+    assert (call.prompt_tokens, call.completion_tokens, call.estimated) == (17, 500, False)
     assert call.model == ready
 
 
@@ -347,10 +451,69 @@ def test_a_ready_setting_does_not_pass_on_what_a_surrounding_session_set(
     assert not environment.keys() & set(READY[ready]["without"])
 
 
-def test_a_path_or_further_arguments_are_run_as_they_are(ready: str, bench: Bench) -> None:
-    path = bench.program("print(sys.argv[1:])", ready)
-    assert bench.run([path]) == "[]"
-    assert bench.run([ready, "-x"]) == "['-x']"
+def test_a_path_stands_for_the_ready_setting_too(
+    ready: str, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(bench.folder.parent))
+    path = bench.program(ECHO_CALL, ready)
+    for command in ([path], [f"{bench.folder}/../bin/{ready}"], [f"~/bin/{ready}"]):
+        arguments, environment, _ = json.loads(bench.run(command))
+        assert arguments == READY[ready]["arguments"]
+        assert environment.items() >= READY[ready]["environment"].items()
+
+
+def test_a_link_to_a_known_program_stands_for_its_ready_setting(ready: str, bench: Bench) -> None:
+    bench.program(ECHO_CALL, ready)
+    (bench.folder / "assistant").symlink_to(ready)
+    assert json.loads(bench.run(["assistant"]))[0] == READY[ready]["arguments"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["NAME", "-p"],
+        ["NAME", "--model", "m1"],
+        ["/usr/bin/NAME", "-x"],
+        ["NAME", ""],
+        ["NAME -p"],
+        ["/usr/bin/NAME -p"],
+        ["NAME.cmd", "-p"],
+        ["NAME.EXE", "-p"],
+        ["env", "A=1", "NAME", "-p"],
+        ["/usr/bin/env", "NAME"],
+        ["sh", "-c", "NAME -p"],
+        ["bash", "-lc", "cat | /opt/NAME -p 2>/dev/null"],
+        ["sh", "-c", "X=1;NAME"],
+        ["sh", "-c", "unclosed ' NAME"],
+        ["npx", "@maker/NAME", "-p"],
+        ["npx", "-y", "@maker/NAME@latest", "-p"],
+        ["nice", "-n", "5", "timeout", "60", "NAME"],
+    ],
+)
+def test_a_known_program_is_never_run_without_its_ready_setting(
+    command: list[str], ready: str, bench: Bench
+) -> None:
+    ran = bench.folder / "ran"
+    bench.program(f"open({str(ran)!r}, 'w'); print('[]')", ready)
+    with pytest.raises(
+        ConfigError, match=rf"^\[llm\] command runs {ready} with arguments of its own"
+    ) as caught:
+        bench.run([word.replace("NAME", ready) for word in command])
+    assert f'command = ["{ready}"]' in caught.value.hint and "[llm] model" in caught.value.hint
+    assert not ran.exists()
+
+
+def test_the_packages_of_known_programs_are_known_too(bench: Bench) -> None:
+    for name, table in READY.items():
+        for package in table["packages"]:
+            with pytest.raises(ConfigError, match=f"runs {name} "):
+                bench.run(["npx", "-y", package])
+
+
+def test_a_name_that_is_only_an_argument_is_no_program(ready: str, bench: Bench) -> None:
+    path = bench.program("print(sys.argv[1:])", "other")
+    assert bench.run([path, "-m", ready]) == f"['-m', '{ready}']"
+    assert bench.run(["sh", "-c", f"echo {ready}-like"]) == f"{ready}-like"
 
 
 def test_a_ready_program_without_an_answer_is_a_failure(ready: str, bench: Bench) -> None:
@@ -445,8 +608,9 @@ def test_output_of_any_shape_is_read_for_its_objects(output: bytes) -> None:
 
 @pytest.mark.parametrize("name", READY)
 def test_records_of_another_shape_are_no_answer(name: str) -> None:
-    setting = ready_command([name])
-    assert setting is not None
+    found = ready_command([name])
+    assert found is not None
+    setting = found[1]
     for record in (
         {"type": "result", "is_error": False, "result": 5},
         {"type": "item.completed", "item": []},

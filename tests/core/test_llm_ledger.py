@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -141,6 +142,20 @@ def test_a_call_that_could_exceed_the_limit_is_not_made(root: Path) -> None:
     assert len(server.requests) == len(asking.calls) == 1
     assert entries(root)[-1]["outcome"] == "refused"
     assert tokens_today(root) == 907
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_provider_that_counts_nothing_does_not_escape_the_limit(count: int, root: Path) -> None:
+    prompt = "The cellar door code. " * 100
+    with Provider(lp.chat("a note " * 100, prompt=count, completion=count)) as server:
+        asking = client(server, root, daily_token_limit=3_000, provider="lmstudio", max_tokens=64)
+        with pytest.raises(LLMError, match="tokens are used"):
+            for _ in range(10):
+                with contextlib.suppress(LLMError) if count else contextlib.nullcontext():
+                    asking.complete(prompt, 64)
+                if tokens_today(root) > 1_500:
+                    asking.complete(prompt, 1_000)
+    assert 1 < len(server.requests) < 6
 
 
 def test_the_whole_of_max_tokens_is_reserved(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import socket
@@ -22,7 +23,7 @@ from memex_core.config import LLMConfig
 from memex_core.errors import LLMError
 from memex_core.llm import client_for
 from memex_core.llm.chat_completions import read_answer
-from memex_core.llm.failures import CallFailed
+from memex_core.llm.failures import LONGEST_WAIT_S, CallFailed, Sent, failure_of_status
 from memex_core.model.llm import ModelCall
 
 LOCAL = ("ollama", "lmstudio")
@@ -112,6 +113,25 @@ def test_tokens_that_nobody_counted_are_estimated(root: Path) -> None:
     assert call.estimated
     assert call.prompt_tokens == pytest.approx((len(PROMPT) + len(SYSTEM)) / 4, abs=3)
     assert call.completion_tokens == 10
+
+
+@pytest.mark.parametrize("count", [0, 1, 150])
+def test_a_count_below_a_tenth_of_the_estimate_is_not_believed(count: int, root: Path) -> None:
+    prompt, text = "lighthouse " * 800, "a note of the lamp " * 400
+    with Provider(lp.chat(text, prompt=count, completion=count)) as provider:
+        client = client_for(config(f"{provider.url}/v1", provider="ollama"), root)
+        with contextlib.suppress(LLMError):
+            client.complete(prompt, 50)
+    (call,) = client.calls  # type: ignore[attr-defined]
+    assert call.estimated
+    assert call.prompt_tokens == pytest.approx(len(prompt) / 4, rel=0.01)
+    assert call.completion_tokens == pytest.approx(len(text) / 4, rel=0.01)
+
+
+def test_a_low_count_that_can_be_true_is_believed(root: Path) -> None:
+    with Provider(lp.chat("a note", prompt=13, completion=1)) as provider:
+        _, (call,) = ask(provider, root)
+    assert (call.prompt_tokens, call.completion_tokens, call.estimated) == (13, 1, False)
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "100", True, None, 10**12, [1]])
@@ -294,6 +314,40 @@ def test_a_wait_is_as_long_as_the_server_asks(root: Path) -> None:
     with Provider(lp.error(429, retry_after="1.1"), lp.chat("a note")) as provider:
         ask(provider, root)
     assert time.monotonic() - started >= 1.1
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "nan",
+        "inf",
+        "-inf",
+        "-5",
+        "1e400",
+        "9" * 400,
+        "1_0",
+        "0x5",
+        "soon",
+        "\u0663",
+        "+1",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "Mon, 99 Foo 2026 99:99:99 GMT",
+        "=?utf-8?q?x?=",
+    ],
+)
+def test_a_wait_that_is_none_is_not_believed(wait: str, root: Path) -> None:
+    started = time.monotonic()
+    with Provider(lp.error(429, retry_after=wait), lp.chat("a note")) as provider:
+        text, _ = ask(provider, root)
+    assert text == "a note"
+    assert 0.4 < time.monotonic() - started < 5
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=40) | st.from_regex(r"[-+]?[0-9]{1,5}(\.[0-9]*)?(e[0-9]{1,3})?"))
+def test_a_wait_of_any_form_is_a_number_that_can_be_slept(wait: str) -> None:
+    failed = failure_of_status(429, b"", wait, Sent(()))
+    assert failed.retry_in is None or 0 <= failed.retry_in <= LONGEST_WAIT_S
 
 
 def test_an_empty_account_is_not_asked_over(root: Path) -> None:

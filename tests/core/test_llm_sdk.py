@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
 import time
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import loopback_providers as lp
 import pytest
@@ -25,6 +30,23 @@ PROMPT = "The cellar door code is nine-seven-one; write it down as JSON."
 SYSTEM = "You keep notes for a lighthouse crew."
 SERVICES = ("openai", "anthropic")
 VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+
+
+FORMS: list[Callable[[str], str]] = [
+    lambda key: key,
+    lambda key: "key_" + re.sub(r"\W", "", key),
+    lambda key: key[:-4],
+    str.upper,
+    lambda key: quote(key, safe=""),
+    lambda key: quote(key, safe="").lower(),
+    lambda key: b64encode(key.encode()).decode(),
+    lambda key: b64encode(f"Bearer {key}".encode()).decode(),
+    lambda key: b64encode(f"me:{key}".encode()).decode().rstrip("="),
+    lambda key: urlsafe_b64encode(f"x{key}y".encode()).decode(),
+    lambda key: key.encode().hex(),
+    lambda key: json.dumps(key)[1:-1],
+]
+"""How a key comes back from those who should not repeat it."""
 
 
 @pytest.fixture(params=SERVICES)
@@ -235,6 +257,22 @@ def test_an_error_repeats_neither_the_prompt_nor_the_key(service: str, root: Pat
     assert "[REDACTED] is not a key" in str(error)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_that_comes_back_is_never_told(form: Callable[[str], str], service: str, root: Path) -> None:
+    key = "skDoNotShow0123456789/+?=x"
+    echo = form(key)
+    for value in (
+        {"error": {"message": f"no {echo} here", "code": echo, "type": echo, "param": echo}},
+        {"error": {"message": "no", "type": echo}},
+        {"error": echo},
+        {"code": echo, "message": echo},
+    ):
+        error, _, _ = failure(service, root, lp.json_reply(value, 401), api_key=key)
+        told = str(error) + error.hint
+        assert echo not in told and key not in told
+        assert "0123456789" not in told.replace("[REDACTED]", "")
+
+
 def test_no_trace_of_key_or_prompt_hangs_on_the_error(service: str, root: Path) -> None:
     """What a traceback would print: the error and what it was raised from."""
     error, _, _ = failure(service, root, lp.error(401, f"{KEY} is not a key: {PROMPT}"))
@@ -270,6 +308,68 @@ def test_an_answer_that_is_none_is_a_failure(reply: lp.Answer, said: str, servic
     error, calls, server = failure(service, root, reply)
     assert str(error).endswith(f": {said}")
     assert len(server.requests) == len(calls)
+
+
+MEASURED = """
+import json, resource, sys
+from pathlib import Path
+from memex_core.config import LLMConfig
+from memex_core.errors import LLMError
+from memex_core.llm import client_for
+
+service, address, root = sys.argv[1:]
+config = LLMConfig(provider=service, model="m1", api_base=address, api_key="k", timeout=20.0)
+client = client_for(config, Path(root))
+__import__({"ollama": "http.client"}.get(service, service))
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+try:
+    client.complete("x", 5)
+except LLMError as error:
+    print(json.dumps([str(error), (peak() - before) // 1024]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("service", [*SERVICES, "ollama"])
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (lp.endless(400), "refused the request (HTTP 400)"),
+        (lp.endless(302), "redirected elsewhere, which is not followed (HTTP 302)"),
+        (lp.bomb(400), "refused the request (HTTP 400)"),
+        (lp.bomb(200), "answered something that is not JSON"),
+        (lp.endless(200), "the answer is longer than 32 MB"),
+    ],
+    ids=["endless-400", "endless-302", "bomb-400", "bomb-200", "endless-200"],
+)
+def test_no_body_of_any_status_fills_the_memory(
+    reply: lp.Answer, said: str, service: str, root: Path
+) -> None:
+    with Provider(reply) as server:
+        address = server.url if service == "anthropic" else f"{server.url}/v1"
+        command = [sys.executable, "-c", MEASURED, service, address, str(root)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    error, megabytes = json.loads(done.stdout)
+    assert error.endswith(said)
+    assert megabytes < 120
+
+
+def test_an_answer_is_asked_for_as_it_is_and_not_packed(service: str, root: Path) -> None:
+    with Provider(answer(service)) as server:
+        ask(service, server, root)
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_the_explanation_is_read_from_the_first_part_of_an_endless_body(service: str, root: Path) -> None:
+    def explained(connection: lp.Connection) -> None:
+        connection.send(b'HTTP/1.1 400 Bad\r\n\r\n{"error": {"message": "no such thing"}}')
+        while connection.send(b" " * (1 << 20)):
+            pass
+
+    error, _, _ = failure(service, root, explained)
+    assert str(error).endswith("(HTTP 400): no such thing")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp_pipe import COMMAND, GREETING, Pipe, protocol_lines
+from mcp_types import JSONRPCRequest
 
-from memex_core.mcp_server.wire import MAX_LINE_BYTES, LineCutter, Malformed, message_in
+from memex_core.mcp_server.request_id import END_BYTES
+from memex_core.mcp_server.wire import MAX_LINE_BYTES, LineCutter, Malformed, TooLong, message_in
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 RECALL = {"name": "memex_recall", "arguments": {"query": "ruff"}}
@@ -37,20 +39,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
 
 
 NO_MESSAGES = {
-    "broken JSON": (b'{"jsonrpc":"2.0","id":1,"method":', None, PARSE_ERROR),
+    "broken JSON": (b'{"jsonrpc":"2.0","id":1,"method":', 1, PARSE_ERROR),
+    "the id of something else": (b'{"params":{"id":1},"x":"\\"id\\":2","y', None, PARSE_ERROR),
+    "broken JSON that ends as a request does": (b'{"params":{"a":{"b":1,"id":2}', None, PARSE_ERROR),
     "no JSON": (b"hello", None, PARSE_ERROR),
     "NULs": (b"\x00" * 100, None, PARSE_ERROR),
     "binary": (random.Random(1).randbytes(3_000).replace(b"\n", b"?"), None, PARSE_ERROR),
-    "invalid UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}', None, PARSE_ERROR),
-    "overlong UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xc0\xaf"}', None, PARSE_ERROR),
-    "a lone surrogate": (rb'{"jsonrpc":"2.0","id":1,"method":"\ud800"}', None, PARSE_ERROR),
-    "NaN": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}', None, PARSE_ERROR),
-    "Infinity": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":-Infinity}}', None, PARSE_ERROR),
-    "two objects": (b'{"jsonrpc":"2.0","id":1,"method":"ping"}{}', None, PARSE_ERROR),
-    "a byte order mark": (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}', None, PARSE_ERROR),
+    "invalid UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}', 1, PARSE_ERROR),
+    "overlong UTF-8": (b'{"jsonrpc":"2.0","method":"\xc0\xaf","id":"z"}', "z", PARSE_ERROR),
+    "NaN": (b'{"jsonrpc":"2.0","method":"ping","params":{"x":NaN},"id":1}', 1, INVALID_PARAMS),
+    "Infinity": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":-Infinity}}', 1, INVALID_PARAMS),
+    "a number of 5,000 digits": (
+        b'{"jsonrpc":"2.0","method":"ping","params":{"x":-' + b"9" * 5_000 + b'},"id":1}', 1, INVALID_PARAMS
+    ),
+    "two objects": (b'{"jsonrpc":"2.0","id":1,"method":"ping"}{}', 1, PARSE_ERROR),
+    "two byte order marks": (b'\xef\xbb\xbf\xef\xbb\xbf{"jsonrpc":"2.0","id":1}', None, PARSE_ERROR),
     "deep nesting": (b"[" * 1_000_000, None, PARSE_ERROR),
     "deep nesting that ends": (b'{"a":' * 200_000 + b"1" + b"}" * 200_000, None, PARSE_ERROR),
-    "a number of a million digits": (MANY_DIGITS, None, PARSE_ERROR),
+    "a number of a million digits": (MANY_DIGITS, None, INVALID_PARAMS),
     "a batch": (b"[" + CALL + b"]", None, INVALID_REQUEST),
     "an empty batch": (b"[]", None, INVALID_REQUEST),
     "a text": (b'"ping"', None, INVALID_REQUEST),
@@ -79,6 +85,49 @@ def test_what_is_no_message_is_answered_with_an_error_and_the_next_request_with_
     assert error["code"] == code
     assert 0 < len(error["message"]) < 200
     assert server.is_alive()
+
+
+LONG_LINES = {
+    "first": (b'{ "jsonrpc": "2.0", "id" : 41, "method": "ping", "params": {"x": "%s"}}', 41),
+    "a text": (b'{"id":"a\\u00e9\\"","jsonrpc":"2.0","method":"ping","params":{"x":"%s"}}', 'aé"'),
+    "last, as most clients write it": (
+        b'{"method":"ping","params":{"id":5,"x":"%s"},"jsonrpc":"2.0","id":42}', 42
+    ),
+    "before the version": (b'{"method":"ping","params":{"x":"%s"},"id":0,"jsonrpc":"2.0"}', 0),
+    "of something else": (b'{"method":"ping","params":{"id":5,"x":"%s","y":{"id":6}}}', None),
+    "within a text": (b'{"x":"{\\"id\\": 5, %s, \\"id\\": 6}"}', None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "request_id"), LONG_LINES.values(), ids=LONG_LINES.keys())
+def test_a_line_that_is_too_long_is_answered_under_its_id(line: bytes, request_id: Any) -> None:
+    cutter = LineCutter()
+    (cut,) = cutter.feed(line.replace(b"%s", b"x" * (MAX_LINE_BYTES + 1)) + b"\n")
+    with pytest.raises(Malformed) as refused:
+        message_in(cut)
+    answer = json.loads(refused.value.answer.model_dump_json())
+    assert (answer["id"], answer["error"]["code"]) == (request_id, INVALID_REQUEST)
+
+
+SERVED = {
+    "a byte order mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","id":"odd","method":"ping"}',
+    "half of a pair": rb'{"jsonrpc":"2.0","id":"odd","method":"ping","params":{"x":"\ud83d \\ud83d"}}',
+    "halves in the wrong order": rb'{"jsonrpc":"2.0","id":"odd","method":"ping","params":{"\ude00\ud83d":1}}',
+    "a pair and a half": rb'{"jsonrpc":"2.0","id":"odd","method":"ping","params":{"x":"\uD83D\uDE00\uD83D"}}',
+}
+
+
+@pytest.mark.parametrize("line", SERVED.values(), ids=SERVED.keys())
+def test_a_request_that_can_be_mended_is_served(server: Pipe, line: bytes) -> None:
+    server.say(line)
+    assert server.answer("odd")["result"] == {}
+
+
+def test_half_of_a_surrogate_pair_is_the_replacement_character_and_nothing_else_changes() -> None:
+    line = rb'{"jsonrpc":"2.0","id":"\ud83d|\ud83d\ude00|\\ud83d|\\\ud83d","method":"\u0070ing"}'
+    message = message_in(line)
+    assert isinstance(message, JSONRPCRequest)
+    assert (message.id, message.method) == ("\ufffd|😀|\\ud83d|\\\ufffd", "ping")
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any] | None, int]] = {
@@ -152,7 +201,7 @@ def test_a_line_of_megabytes_is_answered_and_not_kept(server: Pipe, megabytes: i
     server.say(
         {"id": "long", "method": "tools/call", "params": {**RECALL, "arguments": {"query": "x" * size}}}
     )
-    answer = server.answer("long" if size < MAX_LINE_BYTES else None)
+    answer = server.answer("long")
     assert "error" in answer or answer["result"]["isError"]
     assert len(json.dumps(answer)) < 500
     assert server.is_alive()
@@ -293,5 +342,8 @@ def test_after_any_lines_a_request_is_answered(server: Pipe, lines: list[bytes])
 def test_lines_are_the_same_however_the_bytes_arrive(chunks: list[bytes], limit: int) -> None:
     cutter = LineCutter(limit)
     lines = [line for chunk in chunks for line in cutter.feed(chunk)] + [cutter.take()]
-    whole = [line if len(line) <= limit else None for line in b"".join(chunks).split(b"\n")]
+    whole = [
+        line if len(line) <= limit else TooLong(line[: min(limit, END_BYTES)], line[-END_BYTES:])
+        for line in b"".join(chunks).split(b"\n")
+    ]
     assert lines == whole

@@ -116,6 +116,8 @@ def test_the_client_of_the_sdk_lists_and_calls_every_tool(root: Path) -> None:
         assert (await call("memex_provenance", slug="s1"))["confidence"] == "direct"
         nodes = (await call("memex_export"))["nodes"]
         assert (await call("memex_import", nodes=nodes))["imported"] == 0
+        assert (await call("memex_diary_append", content="Met Kim."))["date"]
+        assert (await call("memex_items"))["files"] == []
         assert (await call("memex_forget", slug="server"))["forgotten"] is True
 
         failed = await client.call_tool("memex_read", {"slug": "nothing"})

@@ -123,6 +123,18 @@ def test_an_episode_that_does_not_exist_is_named_and_no_model_is_asked(model: An
     assert model.asked() == ""
 
 
+@pytest.mark.parametrize("arguments", [(), ("--dry-run",), ("--episode", "nope")])
+def test_a_program_that_is_asked_cannot_ask_again(
+    model: Answering, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMEX_CHILD", "1")
+    done = memex_cli("consolidate", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("memex: no model was asked: this memex was started by a model")
+    assert len(done.stderr.splitlines()) == 1
+    assert model.asked() == ""
+
+
 def test_a_model_that_fails_gets_one_line_and_exit_1_and_the_partial_report(model: Answering) -> None:
     model.answer.unlink()
     done = memex_cli("consolidate")

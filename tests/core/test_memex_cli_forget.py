@@ -61,7 +61,7 @@ def test_forget_soft_and_decay_do_not_ask_and_keep_the_file(page: Path, mode: st
 def test_forget_as_text_says_what_became_of_the_page(page: Path) -> None:
     done = memex_cli("forget", "zephyr", "--mode", "soft", "--text")
     assert done.returncode == 0 and str(page) in done.stdout
-    assert memex_cli("forget", "zephyr", "--yes", "--text").stdout == "deleted zephyr\n"
+    assert memex_cli("forget", "zephyr", "--yes", "--text").stdout == "deleted the entity zephyr\n"
 
 
 def test_forget_takes_the_page_of_the_type_that_is_named(root: Path, page: Path) -> None:

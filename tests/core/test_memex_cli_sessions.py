@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,9 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memex_program import memex_cli, memex_program, on_a_terminal
 
+from memex_core.cli.journal_tail import Tail
+from memex_core.files.atomic import append_line, write_atomic
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
 from memex_core.model.results import SessionSummary, TranscriptLinkReport
+from memex_core.store.diary import Diary
 
 TURNS: list[dict[str, Any]] = [
     {"role": "user", "content": "I prefer using ruff.", "ts": "2026-09-15T10:00:00Z", "turn": 1},
@@ -238,6 +247,170 @@ def test_lines_of_the_journal_that_are_not_ours_are_shown_and_odd_ones_crash_not
     assert "A fact" in memex_cli("journal", "--text", "--since", "1970-01-01").stdout
 
 
+def test_the_journal_can_be_narrowed_to_some_kinds_of_change(changed: Path) -> None:
+    Diary(changed).append("Met Kim.", date="2026-09-15", time="10:00")
+    assert journal("--action", "update") == [("update", "entities/page-1")]
+    assert len(journal("--action", "add", "--action", "update")) == 4
+    (event,) = memex_cli("journal", "--action", "diary").json
+    assert (event["date"], event["time"]) == ("2026-09-15", "10:00")
+    assert memex_cli("journal", "--page", "2026-09-15").json == [event]
+    assert memex_cli("journal", "--action", "diary", "--text").stdout.splitlines()[1].split()[2:] == [
+        "diary",
+        "diary/2026-09-15",
+        "10:00",
+    ]
+
+
+class Follower:
+    """`memex journal --follow ARGUMENTS` and the lines that it prints."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "memex_core.cli", "journal", "--follow", *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def next(self) -> str:
+        return self.lines.get(timeout=15)
+
+    def begins(self, journal: Path) -> None:
+        """Wait until it follows: until then, a change may be one of before."""
+        number = 0
+        while self.lines.empty():
+            number += 1
+            append_line(journal, json.dumps({"item": f"probe {number}"}).encode(), durable=False)
+            time.sleep(0.2)
+        while self.next() != json.dumps({"item": f"probe {number}"}):
+            pass
+
+    def end(self) -> tuple[int, str]:
+        """Its exit status after Ctrl-C, and what it said on standard error."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(10), self._said()
+
+    def _said(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def test_a_followed_journal_prints_changes_as_they_come_until_ctrl_c(changed: Path) -> None:
+    with Follower() as follower:
+        follower.begins(changed / "journal.jsonl")
+        Memex(changed).write(WriteInput("entity", "Page 9", "x"))
+        line = json.loads(follower.next())
+        assert (line["action"], line["item"]) == ("add", "Page 9")
+        assert follower.end() == (0, "")
+        assert follower.lines.empty()
+
+
+def test_a_followed_journal_begins_with_what_was_since_a_day(changed: Path) -> None:
+    with Follower("--since", "2026-03-01", "--action", "add", "--text") as follower:
+        assert follower.next().split() == ["2026-03-01", "10:00", "add", "entities/page-3", "Page", "3"]
+        Memex(changed).write(WriteInput("entity", "Page 1", "z"))
+        Memex(changed).write(WriteInput("entity", "Page 9", "x"))
+        assert follower.next().endswith("Page 9")
+
+
+def test_a_journal_that_is_not_there_yet_can_be_followed(root: Path) -> None:
+    with Follower() as follower:
+        root.mkdir()
+        follower.begins(root / "journal.jsonl")
+        assert follower.end() == (0, "")
+
+
+def test_a_follower_ends_when_nobody_reads_it_any_more(changed: Path) -> None:
+    command = f"{sys.executable} -m memex_core.cli journal --follow --since 2020-01-01 | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=15, check=False)
+    assert json.loads(done.stdout)["item"] == "Page 1" and done.stderr == ""
+
+
+def seen(tail: Tail) -> list[Any]:
+    return [line["n"] for line in tail.new()]
+
+
+def test_a_tail_gives_each_line_once_when_its_end_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    tail = Tail(path)
+    assert seen(tail) == []
+    path.write_text('{"n": 1}\n{"n": 2', "utf-8")
+    assert seen(tail) == [1] and seen(tail) == []
+    path.write_text('{"n": 1}\n{"n": 2}\n', "utf-8")
+    assert seen(tail) == [2] and seen(tail) == []
+
+
+def test_a_tail_passes_over_a_torn_line_and_what_is_no_object(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b'{"n": 1}\n{"to')
+    tail = Tail(path)
+    assert seen(tail) == [1]
+    append_line(path, b'{"n": 2}')
+    append_line(path, b"[3]")
+    append_line(path, b"\xff\r")
+    append_line(path, b"[" * 100_000)
+    append_line(path, b'{"n": 4}')
+    assert seen(tail) == [2, 4]
+
+
+def test_a_tail_of_a_record_that_was_rewritten_gives_nothing_twice(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"n": 1}\n{"n": 2}\n', "utf-8")
+    tail = Tail(path)
+    tail.skip()
+    write_atomic(path, b'{"n": "(deleted)"}\n{"n": "(deleted)"}\n{"n": 3}\n')
+    assert seen(tail) == [3] and seen(tail) == []
+    write_atomic(path, b'{"n": "(deleted)"}\n{"n": "(deleted)"}\n{"n": "(deleted)"}\n')
+    assert seen(tail) == []
+    append_line(path, b'{"n": 4}')
+    assert seen(tail) == [4]
+
+
+def test_a_tail_of_a_file_that_was_emptied_or_deleted_gives_what_comes_then(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"n": 1}\n{"n": 2}\n{"n": 3}\n', "utf-8")
+    tail = Tail(path)
+    assert seen(tail) == [1, 2, 3]
+    path.write_text("", "utf-8")
+    assert seen(tail) == []
+    append_line(path, b'{"n": 4}')
+    assert seen(tail) == [4]
+    path.unlink()
+    assert seen(tail) == []
+    path.mkdir()
+    assert seen(tail) == []
+    path.rmdir()
+    path.write_text('{"n": 5}\n', "utf-8")
+    assert seen(tail) == [5]
+
+
 def test_a_memory_without_a_journal_says_so(root: Path) -> None:
     assert memex_cli("journal").json == []
     assert memex_cli("journal", "--text").stdout == "nothing changed\n"
+
+
+def test_secrets_of_an_ingested_transcript_are_not_kept(root: Path, tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    turns = tmp_path / "turns.jsonl"
+    turns.write_text(
+        json.dumps({"role": "user", "content": f"I prefer {token}.", "ts": "", "turn": 1}), "utf-8"
+    )
+    done = memex_cli("ingest-transcript", "--session-id", "s1", "--turns-file", str(turns))
+    assert done.returncode == 0, done.stderr
+    assert all(token.encode() not in path.read_bytes() for path in root.rglob("*") if path.is_file())

@@ -54,3 +54,27 @@ def test_the_index_can_be_built_anew_at_every_start(root: Path) -> None:
     (root / "memex.toml").write_text("[index]\nauto_rebuild_on_startup = true\n", "utf-8")
     memex = Memex(root)
     assert memex.heal().rebuilt and not memex.heal(force=True).rebuilt
+
+
+def test_the_page_of_a_title_is_found_under_whatever_file_name(root: Path) -> None:
+    memex = Memex(root)
+    memex.write(WriteInput("entity", "Page 1", "one"))
+    (root / "docs" / "entities" / "page-1.md").rename(root / "docs" / "entities" / "p-one.md")
+    assert memex.write(WriteInput("entity", "page 1", "two")).slug == "p-one"
+    assert len(memex.list_pages()) == 1
+
+
+def test_counts_are_the_same_with_and_without_an_index(root: Path) -> None:
+    memex = Memex(root)
+    memex.write(WriteInput("entity", "Zephyr", "Words."))
+    memex.recall("words")
+    (root / "mem.db").unlink()
+    page = Memex(root).read("zephyr")
+    assert page is not None and page.access_count == 1 and page.last_access
+
+
+def test_a_relative_memory_root_gives_absolute_paths(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.mkdir()
+    monkeypatch.chdir(root.parent)
+    page = Memex(Path(root.name)).write(WriteInput("entity", "Zephyr", "Words."))
+    assert page.file_path == root / "docs" / "entities" / "zephyr.md"

@@ -129,7 +129,7 @@ def test_capturing_in_two_steps_ends_where_one_step_ends(tmp_path: Path) -> None
     sidecars = [m.transcripts.sidecar("s1") for m in (stepwise, at_once)]
     for sidecar in sidecars:
         assert sidecar is not None
-        sidecar.seniority = ""
+        sidecar.seniority, sidecar.diary = "", []  # the diary says in how many steps it was
     assert sidecars[0] == sidecars[1]
     pages = [m.read("s1") for m in (stepwise, at_once)]
     assert pages[0] is not None and pages[1] is not None and pages[0].body == pages[1].body
@@ -309,9 +309,10 @@ def test_provenance_of_an_episode_is_its_transcript(memex: Memex) -> None:
 def test_the_journal_tells_what_changed(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
     lines = [json.loads(line) for line in (memex.root / "journal.jsonl").read_text("utf-8").splitlines()]
-    assert {(line["action"], line["file"].split("/")[0]) for line in lines} == {
+    assert {(line["action"], line.get("file", line.get("date")).split("/")[0]) for line in lines} == {
         ("add", "episodes"),
         ("add", "preferences"),
+        ("diary", "2026-09-15"),
     }
 
 
@@ -389,7 +390,7 @@ def test_the_words_of_a_deleted_session_are_in_no_file_any_more(memex: Memex) ->
         if path.is_file():
             assert b"quokka" not in path.read_bytes(), path
     lines = (memex.root / "journal.jsonl").read_text("utf-8").splitlines()
-    assert all(json.loads(line)["action"] in ("add", "update", "remove") for line in lines)
+    assert all(json.loads(line)["action"] in ("add", "update", "remove", "diary") for line in lines)
 
 
 def test_a_node_that_stays_after_its_session_was_deleted_is_named(memex: Memex) -> None:

@@ -114,7 +114,7 @@ def test_the_title_of_a_page_that_went_is_not_left_in_the_journal(memory: AskedM
     memory.consolidate([node("quokka-rule", episodes=["s1"])])
     memory.memex.delete_sessions(["s1"])
     lines = [json.loads(line) for line in (memory.root / "journal.jsonl").read_text("utf-8").splitlines()]
-    assert [line["item"] for line in lines if line["file"] == "entities/(deleted)"] == ["(deleted)"] * 2
+    assert [line["item"] for line in lines if line.get("file") == "entities/(deleted)"] == ["(deleted)"] * 2
 
 
 def test_a_deletion_that_was_cut_off_before_the_others_were_unmarked_is_finished(

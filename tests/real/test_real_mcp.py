@@ -120,7 +120,7 @@ def inspected(house: House, method: str, *words: str) -> dict[str, Any]:
 
 def test_the_inspector_lists_calls_and_reads(house: House) -> None:
     names = {tool["name"] for tool in inspected(house, "tools/list")["tools"]}
-    assert len(names) == 9 and "memex_recall" in names
+    assert len(names) == 11 and "memex_recall" in names
 
     words = [word for key, value in WRITE.items() for word in ("--tool-arg", f"{key}={value}")]
     written = inspected(house, "tools/call", "--tool-name", "memex_write", *words)

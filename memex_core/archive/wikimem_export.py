@@ -1,0 +1,157 @@
+"""From a memory into a directory that wikimem opens: pages become items, the memory's own RecallFiles and
+days go as they are, what was imported raw comes out raw (formats page 3.3, 3.4).
+
+A side file holds what the format cannot. What was edited there since the last export is never overwritten:
+what only we changed is written, what both changed is left and told. Twice is once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memex_core import paths
+from memex_core.archive.page_node import node_of_file
+from memex_core.archive.wikimem_folder import (
+    FOLDERS,
+    JOURNAL,
+    WikimemFolder,
+    day_of,
+    recallfile_of,
+    text_of,
+)
+from memex_core.archive.wikimem_items import item_hash, items_of, page_keys
+from memex_core.archive.wikimem_merge import merge_events, newer
+from memex_core.archive.wikimem_origin import WikimemOrigin
+from memex_core.archive.wikimem_page_files import PageFiles
+from memex_core.archive.wikimem_records import FileRecord, Records, digest
+from memex_core.archive.wikimem_report import WikimemExportReport
+from memex_core.archive.wikimem_target import ExportTarget
+from memex_core.files.lock import memory_lock
+from memex_core.files.regular import read_regular
+from memex_core.files.walk import walk_pages
+from memex_core.model.node import WikiNode
+from memex_core.model.page import read_page
+
+_IN_NODE = ("slug", "type", "title", "created", "updated", "front_matter", "raw", "folder", "body")
+
+
+class WikimemExport:
+    """One export of the memory at `root` into the directory `folder`."""
+
+    def __init__(self, root: Path, folder: Path, now: Callable[[], str]) -> None:
+        self._root = root
+        self._now = now
+        self._report = WikimemExportReport()
+        self._here = WikimemFolder(root)
+        self._target = ExportTarget(folder, self._report)
+        self._origin = WikimemOrigin(root)
+        self._known = Records()
+
+    def run(self) -> WikimemExportReport:
+        """Raises Refused for a directory that may not be written to, LockTimeout, OSError."""
+        self._target.check(self._root)
+        self._known = self._origin.records()
+        with memory_lock(self._target.path):
+            self._target.check(self._root)
+            self._own_files()
+            self._raw_files()
+            pages, nodes = self._pages()
+            files = PageFiles(self._target, self._known, self._raw, nodes)
+            self._report.items = files.plan(pages)
+            self._leftovers()
+            ours = self._here.read(JOURNAL) or b""
+            self._target.finish(self._raw(JOURNAL), ours, self._now())
+        return self._report
+
+    def _pages(self) -> tuple[dict[str, WikiNode], dict[str, dict[str, Any]]]:
+        """Every page by its key, and what an item cannot hold of it."""
+        docs = paths.docs_dir(self._root)
+        pages, nodes = [], {}
+        for relative, stamp in sorted(walk_pages(self._root)):
+            path = self._root / relative
+            try:
+                data = read_regular(path, self._root)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self._report.problems.append((relative, f"cannot be read: {error.strerror}"))
+                continue
+            modified = stamp[1] / 1e9
+            page = read_page(data, path, modified=modified)
+            page.file_path = path
+            node = node_of_file(data, path.relative_to(docs), modified)
+            nodes[id(page)] = {name: node[name] for name in _IN_NODE if name in node}
+            pages.append(page)
+        keys = page_keys(pages, docs)
+        return keys, {key: nodes[id(page)] for key, page in keys.items()}
+
+    def _own_files(self) -> None:
+        """The RecallFiles and days of the memory itself."""
+        names, problems = self._here.names()
+        self._report.problems += problems
+        for name in names:
+            kind = "recallfile" if recallfile_of(name) else "day" if day_of(name) else ""
+            with self._target.costing(name):
+                data = self._here.read(name) if kind else None
+                if data is not None:
+                    self._whole(name, data, kind)
+
+    def _raw_files(self) -> None:
+        """What an import kept raw, and is not made of pages."""
+        for name, kept in self._known.files.items():
+            if kept.kind != "raw" or name.split("/")[0] not in FOLDERS or name in self._target.files:
+                continue
+            with self._target.costing(name):
+                data = self._raw(name)
+                if data is not None:
+                    self._whole(name, data, "raw")
+
+    def _raw(self, name: str) -> bytes | None:
+        kept = self._known.files.get(name)
+        data = self._origin.raw(kept.sha256) if kept else None
+        if kept and data is None:
+            self._report.problems.append((name, "has lost its raw form; it is written anew"))
+        return data
+
+    def _whole(self, name: str, data: bytes, kind: str) -> None:
+        """A file that goes as it is, unless it changed there."""
+        seen, theirs, text = self._target.side.files.get(name), self._target.read(name), text_of(data)
+        items = items_of("", text) if kind == "recallfile" and text is not None else []
+        hashes = {item.name: item_hash(item.name, item.content) for item in items}
+        new = self._newer(name, theirs, data, {seen.sha256} if seen else set(), kind)
+        if new is not None or theirs == data:
+            self._target.files[name] = FileRecord(digest(data), kind, items=hashes)
+            self._target.put(name, theirs, theirs if new is None else new)
+            if seen and theirs is None:
+                self._report.again.append(name)
+        elif seen:
+            self._target.files[name] = seen
+
+    def _newer(self, name: str, theirs: bytes | None, data: bytes, base: set[str], kind: str) -> bytes | None:
+        """What the file there is to be, None for as it is. Two days that both changed become one with the
+        events of both: events are only ever added.
+        """
+        with contextlib.suppress(ValueError):
+            return newer(theirs, data, base)
+        there, here = text_of(theirs or b""), text_of(data)
+        if kind != "day" or there is None or here is None:
+            self._report.conflicts.append(name)
+            return None
+        merged, added = merge_events(there, here, str(day_of(name)))
+        return merged.encode() if added else None
+
+    def _leftovers(self) -> None:
+        """Files of an earlier export that the memory no longer has: deleted, unless they changed there."""
+        for name, seen in self._target.side.files.items():
+            if name in self._target.files or seen.kind == "pages":
+                continue
+            with self._target.costing(name):
+                theirs = self._target.read(name)
+                if theirs is not None and digest(theirs) == seen.sha256:
+                    self._target.put(name, theirs, None)
+                elif theirs is not None:
+                    self._report.conflicts.append(name)
+                    self._target.files[name] = seen

@@ -1,0 +1,109 @@
+"""One recall from its words to its answer (seed 000 §9.2; issue 4 item 5): which days of the diary it is
+about, and how much of the answer fits a budget. Finding is the index's work.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+
+from memex_core.index.bm25_retriever import Found, Question
+from memex_core.index.diary_window import FIRST_DAY, LAST_DAY, Window
+from memex_core.index.kinds import EVENT
+from memex_core.model.results import RecallHit, RecallResult
+
+TimeRange = tuple[str | None, str | None]
+
+# A word, or a character of a script that puts no spaces between words.
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W_{_SPACELESS}]+")
+_MENTIONS = 8
+"""More times than anybody speaks of in one question."""
+
+
+def diary_window(query: str, time_range: TimeRange | None, now: str) -> Callable[[], Window | None]:
+    """What says which days a recall is about: those of its range, else those that its words name. It is asked
+    only where there is a diary.
+
+    `now` is ISO 8601; days are those of this machine's zone, as the diary's are.
+    """
+
+    def window() -> Window | None:
+        words, days, said = _mentioned(query, datetime.fromisoformat(now).astimezone().date())
+        if time_range is not None and any(time_range):
+            first, last = (_day(text) for text in time_range)
+            start, end = sorted((first or FIRST_DAY, last or LAST_DAY))
+            return Window(start, end, words)
+        return Window(days[0], days[1], words, said) if days else None
+
+    return window
+
+
+def recall_result(question: Question, found: Found, note: str, budget: int | None) -> RecallResult:
+    """`found` as an answer, cut where it costs more than `budget` tokens, but never before its second hit."""
+    costs = [cost(hit) for hit in found.hits] if question.explain or budget is not None else []
+    kept = len(found.hits)
+    if budget is not None and costs:
+        sums = itertools.accumulate(costs)
+        kept = max(next((place for place, spent in enumerate(sums) if spent > budget), kept), 1)
+    window = found.window
+    return RecallResult(
+        question.query,
+        found.hits[:kept],
+        found.total,
+        note="; ".join(filter(None, (note, *_notes(question, found)))),
+        window=(window.start, window.end) if window else None,
+        window_words=window.said if window else "",
+        window_widened=window is not None and window.widened,
+        tokens=sum(costs[:kept]),
+        dropped=[hit.slug for hit in found.hits[kept:]],
+        terms=found.terms,
+        broken_links=list(dict.fromkeys(found.broken_links)),
+    )
+
+
+def cost(hit: RecallHit) -> int:
+    """About how many tokens the title and snippet of a hit take: as wikimem estimates (formats page 2.1), but
+    of words in any script.
+    """
+    shown = f"{hit.title}\n{hit.snippet}".replace("<mark>", "").replace("</mark>", "")
+    return len(_TOKEN.findall(shown))
+
+
+def _mentioned(query: str, today: date) -> tuple[tuple[str, ...], tuple[str, str] | None, str]:
+    """(all words that speak of a time, the first and last day that are meant, the words that mean them)."""
+    from memex_core.text.time_words import time_window  # only a memory with a diary pays for it
+
+    words: list[str] = []
+    meant = found = time_window(query, today)
+    while found and found.words and len(words) < _MENTIONS:
+        words.append(found.words)
+        query = query.replace(found.words, "\n", 1)
+        found = time_window(query, today)
+    if meant is None:
+        return (), None, ""
+    return tuple(words), (meant.start.isoformat(), meant.end.isoformat()), meant.words
+
+
+def _day(text: str | None) -> str | None:
+    """The local day of a bound. None for one that is open, or no date: the filter of pages refuses that."""
+    text = (text or "").strip()
+    try:
+        moment = datetime.fromisoformat(text)
+        if len(text) > 10:
+            moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone()
+    except (ValueError, OverflowError):
+        return None
+    return moment.date().isoformat()
+
+
+def _notes(question: Question, found: Found) -> Iterator[str]:
+    window = found.window
+    if window is None and question.filters.node_type == EVENT:
+        yield "the diary is closed: the query names no days that have events, and no range does"
+    if window is not None and window.widened:
+        yield f"no event in the days asked for; a day more at both sides: {window.start} to {window.end}"
+    if found.links_left_out:
+        yield f"{found.links_left_out} more linked items are not listed"
