@@ -39,7 +39,7 @@ from memex_core.index.connection import IndexUnusable, reading
 from memex_core.index.file_rows import read_file, signed_stamp
 from memex_core.index.index_manager import IndexManager
 from memex_core.index.sync import SyncReport, sync
-from memex_core.paths import docs_dir, transcripts_dir
+from memex_core.paths import diary_dir, docs_dir, transcripts_dir, wiki_dir
 
 if TYPE_CHECKING:
     from memex_core.memex import Memex
@@ -255,7 +255,10 @@ class _Bell(FileSystemEventHandler):
     def _matters(self, name: str, is_directory: bool) -> bool:
         if name.startswith("."):
             return name == self.root_name
-        return is_directory or name in ("docs", "transcripts") or name.endswith((PAGE_SUFFIX, SIDECAR_SUFFIX))
+        return is_directory or name in _FOLDERS or name.endswith((PAGE_SUFFIX, SIDECAR_SUFFIX))
+
+
+_FOLDERS = ("docs", "transcripts", "wiki", "diary")
 
 
 class _Folders:
@@ -294,9 +297,10 @@ class _Folders:
         return ""
 
     def _wanted(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The memory root, or the folder in which it will be, docs/ and its folders, transcripts/."""
+        """The memory root, or the folder in which it will be, and the folders that hold truth."""
         docs = docs_dir(self.root)
         folders = [self.root if self.root.is_dir() else self.root.parent, docs, transcripts_dir(self.root)]
+        folders += [wiki_dir(self.root), diary_dir(self.root)]
         with contextlib.suppress(OSError), os.scandir(docs) as entries:
             folders += [
                 Path(entry.path)

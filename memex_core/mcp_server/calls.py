@@ -24,6 +24,7 @@ from memex_core.mcp_server.faults import ToolFault
 from memex_core.mcp_server.intake import each_text, hides_secrets, taken
 from memex_core.model.item import RecallItem
 from memex_core.model.node import ConsolidateInput, WikiNode, WriteInput
+from memex_core.model.results import RecallResult
 from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
 from memex_core.paths import NODE_TYPES
 from memex_core.store.diary import Diary
@@ -79,13 +80,27 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+_SEED = ("query", "hits", "total_indexed", "search_engine", "search_time_ms", "note")
+_HIT_EXTRA = ("via", "date", "time", "owner", "matched_terms")
+
+
+def _plain_result(result: RecallResult) -> dict[str, Any]:
+    """The result of seed 000 §5.1, and what else there is to tell."""
+    told = {key: value for key, value in asdict(result).items() if key in _SEED or value}
+    told["hits"] = [
+        {key: value for key, value in hit.items() if value or key not in _HIT_EXTRA} for hit in told["hits"]
+    ]
+    told.pop("terms", None)
+    return told
+
+
 def _recall(memex: Memex, given: tools.RecallArguments) -> Answer:
     result = memex.recall(given.query, given.top_k, given.node_type)
     result.note = " ".join(filter(None, [LABEL if result.hits else "", result.note]))
     if not result.hits:
-        return Answer(asdict(result), [f"Nothing in memory fits. {result.note}".strip()])
+        return Answer(_plain_result(result), [f"Nothing in memory fits. {result.note}".strip()])
     heading = f"{len(result.hits)} of {result.total_indexed} pages:"
-    return Answer(asdict(result), [fenced(heading, map(hit_line, result.hits))])
+    return Answer(_plain_result(result), [fenced(heading, map(hit_line, result.hits))])
 
 
 def _read(memex: Memex, given: tools.ReadArguments) -> Answer:
