@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from memex_core import paths
+from memex_core.archive.wikimem_origin import forget_imported
 from memex_core.errors import NotFound, WrongValue
 from memex_core.files.lock import memory_lock
 from memex_core.memory.consolidated_page import statement_of, words_in
@@ -69,6 +70,7 @@ class Forgetting:
             self.store.delete(page.slug, _folder_type(page))
             self.journal.page_changed("remove", _name(page), page.title, self.now(), "forgotten (hard)")
             self.journal.scrub({_name(page)})
+            forget_imported(self.store.root, {page.id or _name(page)})
 
     def _never_again(self, page: WikiNode) -> None:
         now = self.now()
