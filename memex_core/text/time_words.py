@@ -34,11 +34,16 @@ class TimeWindow:
     words: str
 
 
-def time_window(text: str, today: date) -> TimeWindow | None:
-    """The days `text` speaks of, seen from `today`; None where it speaks of none. Never raises; linear.
+MAX_CHARS = 10_000
 
-    Code (between backticks) is not read. Times to come open windows as well.
+
+def time_window(text: str, today: date) -> TimeWindow | None:
+    """The days `text` speaks of, seen from `today`; None where it speaks of none. Never raises.
+
+    Code (between backticks) is not read, and nothing behind `MAX_CHARS`: a question is shorter than that.
+    Times to come open windows as well.
     """
+    text = text[:MAX_CHARS]
     plain = _CODE.sub(lambda code: "`" * len(code.group()), text)
     if not plain.isascii():
         plain = plain.translate(_FOLDED)
