@@ -125,7 +125,10 @@ def _settings_of(root: Path) -> LogSettings:
 def _log_file(root: Path, settings: LogSettings) -> Path:
     if not settings.file:
         return paths.logs_dir(root) / "memex.log"
-    return root / os.path.expanduser(settings.file)
+    chosen = root / os.path.expanduser(settings.file)
+    inside = os.path.realpath(chosen).startswith(os.path.realpath(root) + os.sep)
+    is_ours = inside and chosen.suffix != ".log"  # never a page, a record or the index
+    return paths.logs_dir(root) / "memex.log" if is_ours else chosen
 
 
 def _level_of(outcome: str) -> Level:

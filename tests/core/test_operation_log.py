@@ -247,3 +247,10 @@ def test_a_stopped_process_that_holds_the_log_stops_nobody(
         assert ours
         log_operation(root, "write", "x", "done")
     assert os.listdir(log.parent) == ["memex.log"] and log.read_bytes().endswith(b"}\n")
+
+
+@pytest.mark.parametrize("name", ["docs/entities/alpha.md", "mem.db", "forgotten.jsonl", "memex.toml"])
+def test_a_log_is_never_written_into_the_memory_itself(root: Path, name: str) -> None:
+    configure_log(root, LoggingConfig(file=name))
+    log_operation(root, "write", "x", "done")
+    assert not (root / name).exists() and log_file(root) == root / "logs" / "memex.log"
