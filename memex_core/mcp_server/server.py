@@ -6,9 +6,9 @@ Nothing here blocks: every call runs in a lane of threads, a consolidation in on
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -43,9 +43,6 @@ WIDTH = 4
 END_S = 1.0
 """How long the end waits for a change that has begun; then it is cut off as by a crash: nothing is harmed."""
 
-_NO_SIGNALS = (NotImplementedError, RuntimeError, ValueError)
-"""What keeps a signal from being handled: Windows, or a thread that is not the main one."""
-
 Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
@@ -59,14 +56,21 @@ def run(root: Path, config: MemexConfig, wire_in: int, wire_out: int) -> None:
         anyio.run(_serve, MemexServer(root, config), wire_in, wire_out)
 
 
+def _handled_signals() -> tuple[signal.Signals, ...]:
+    """The signals that end the server in order: an event loop can take them in the main thread of a POSIX
+    process only.
+    """
+    is_able = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+    return (signal.SIGTERM, signal.SIGINT) if is_able else ()
+
+
 async def _serve(memory: MemexServer, wire_in: int, wire_out: int) -> None:
     wire = Wire(wire_in, wire_out)
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     loop = asyncio.get_running_loop()
-    with contextlib.suppress(*_NO_SIGNALS):
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, wire.close)
+    for number in _handled_signals():
+        loop.add_signal_handler(number, wire.close)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wire.receive, to_server)
         tasks.start_soon(wire.send, from_server)
