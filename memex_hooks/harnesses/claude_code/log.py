@@ -131,7 +131,7 @@ def _parts(main: Path) -> Iterator[Path]:
 def _flat_agents(project: Path) -> dict[str, list[Path]]:
     """Session id -> the logs of its subagents, as versions 2.0 put them: beside the main logs."""
     found: dict[str, list[Path]] = {}
-    for path in _entries(project):
+    for path in _entries(project, "agent-"):
         if _is_agents(path):
             found.setdefault(_session_id_of_agent(path), []).append(path)
     return found
@@ -203,8 +203,10 @@ def _head(path: Path) -> Iterator[dict[str, Any]]:
     return (record for _, record in islice(LogLines(path, buffer=_HEAD_BUFFER), _HEAD_RECORDS))
 
 
-def _entries(folder: Path) -> list[Path]:
+def _entries(folder: Path, prefix: str = "") -> list[Path]:
+    """What lies in a folder under names that begin with `prefix`, by name; a project has thousands of logs."""
     try:
-        return sorted(folder.iterdir())
+        names = sorted(name for name in os.listdir(folder) if name.startswith(prefix))
     except (OSError, ValueError):
         return []
+    return [folder / name for name in names]
