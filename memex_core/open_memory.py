@@ -229,12 +229,30 @@ class OpenMemory:
         }
 
     def _settings(self) -> list[dict[str, Any]]:
-        """Every setting that holds; [] where memex.toml cannot be read, which `config_problems` says."""
+        """Every setting with the value that acts, also where it is left to us (`value` None or ""); [] where
+        memex.toml cannot be read, which `config_problems` says.
+        """
+        from memex_core.llm.target import provider_facts  # no model is near unless somebody wants to know
+
         try:
             settings = config_values(self.root)
         except ConfigError:
             return []
-        return [asdict(setting) | {"value": _shown(setting.value)} for setting in settings]
+        facts = provider_facts(self.config.llm.provider)
+        left_to_us = {
+            ("llm", "model"): facts.get("model", ""),
+            ("llm", "api_base"): facts.get("api_base", ""),
+            ("bm25", "k1"): self.retriever.k1,
+            ("bm25", "b"): self.retriever.b,
+            ("logging", "file"): str(log_file(self.root)),
+        }
+        acting = {
+            (each.section, each.key): each.value
+            if each.value not in (None, "")
+            else left_to_us.get((each.section, each.key), each.value)
+            for each in settings
+        }
+        return [asdict(each) | {"value": _shown(acting[each.section, each.key])} for each in settings]
 
     def _tokens_today(self) -> int | str:
         """What the models were asked and answered today; a word where the ledger cannot be read."""

@@ -78,3 +78,10 @@ def test_a_relative_memory_root_gives_absolute_paths(root: Path, monkeypatch: py
     monkeypatch.chdir(root.parent)
     page = Memex(Path(root.name)).write(WriteInput("entity", "Zephyr", "Words."))
     assert page.file_path == root / "docs" / "entities" / "zephyr.md"
+
+
+def test_info_says_what_acts_where_the_configuration_leaves_it_open(root: Path) -> None:
+    told = {(s["section"], s["key"]): s["value"] for s in Memex(root).info()["config"]}
+    assert told["llm", "model"] == "llama3.1" and told["llm", "api_base"] == "http://localhost:11434/v1"
+    assert (told["bm25", "k1"], told["bm25", "b"]) == (0.9, 0.4)
+    assert told["logging", "file"] == str(root / "logs" / "memex.log")

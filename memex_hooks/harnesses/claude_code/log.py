@@ -204,7 +204,7 @@ def _head(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _entries(folder: Path, prefix: str = "") -> list[Path]:
-    """What lies in a folder under names that begin with `prefix`, by name; a project has thousands of logs."""
+    """What lies in a folder under names that begin with `prefix`, by name: a project can hold thousands."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.startswith(prefix))
     except (OSError, ValueError):
