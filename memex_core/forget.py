@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from memex_core import paths
-from memex_core.archive.wikimem_origin import forget_imported
 from memex_core.errors import NotFound, WrongValue
 from memex_core.files.lock import memory_lock
 from memex_core.memory.consolidated_page import statement_of, words_in
@@ -16,6 +15,7 @@ from memex_core.model.node import WikiNode
 from memex_core.model.results import ForgetResult
 from memex_core.store.journal import CONSOLIDATED_CUE, EPISODE_CUE, TYPED_CUE, Journal
 from memex_core.store.kept_answers import KeptAnswers
+from memex_core.store.recall_fold import finish_fold
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.instant import to_iso, to_seconds
@@ -62,15 +62,19 @@ class Forgetting:
         return ForgetResult(changed.slug, True, mode, str(changed.file_path))
 
     def _delete(self, page: WikiNode) -> None:
-        """What must not come back is noted before the file goes; the words of the page leave the journal."""
+        """What must not come back is noted, and the words of the page leave the records, before it goes."""
         with memory_lock(self.store.root):
             if not self.store.exists(page.slug, _folder_type(page)):
                 raise NotFound("page", page.slug)
             self._never_again(page)
-            self.store.delete(page.slug, _folder_type(page))
-            self.journal.page_changed("remove", _name(page), page.title, self.now(), "forgotten (hard)")
+            finish_fold(self.store.root, self.store)
             self.journal.scrub({_name(page)})
-            forget_imported(self.store.root, {page.id or _name(page)})
+            if paths.imported_dir(self.store.root).is_dir():
+                from memex_core.archive.wikimem_origin import forget_imported  # few have imported anything
+
+                forget_imported(self.store.root, {page.id or _name(page)})
+            self.store.delete(page.slug, _folder_type(page))  # last: cut off before it, it is asked for again
+            self.journal.page_deleted(_name(page), self.now(), "forgotten (hard)")
 
     def _never_again(self, page: WikiNode) -> None:
         now = self.now()
@@ -91,7 +95,11 @@ class Forgetting:
 
 
 def _name(page: WikiNode) -> str:
-    return f"{paths.FOLDER_OF_TYPE[page.type]}/{page.slug}"
+    """Where the page is under docs/, without its suffix."""
+    if page.file_path is None:
+        return f"{paths.FOLDER_OF_TYPE[page.type]}/{page.slug}"
+    folder = page.file_path.parent.name
+    return page.slug if folder == "docs" else f"{folder}/{page.slug}"
 
 
 def _folder_type(page: WikiNode) -> str | None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memex_core import __version__, paths
-from memex_core.archive.wikimem_origin import forget_missing
 from memex_core.config import MemexConfig
 from memex_core.errors import BrokenLinkWarning, NotFound, Refused
 from memex_core.files.operation_log import log_operation
@@ -267,7 +266,10 @@ class Memex(OpenMemory):
             if self.transcripts.sidecar(session_id) is None and self.store.episode(session_id) is None:
                 raise NotFound("session", session_id, hint="memex sessions lists them")
         kept = {name for each in session_ids for name in self._remembering.forget_session(each)}
-        forget_missing(self.root, self.store.list())
+        if paths.imported_dir(self.root).is_dir():
+            from memex_core.archive.wikimem_origin import forget_missing  # few have imported anything
+
+            forget_missing(self.root, self.store.list())
         self._report = sync(self.index, self.root, force=True)
         for session_id in session_ids:
             log_operation(self.root, "delete-session", session_id, "done")

@@ -212,6 +212,11 @@ def lock_path(root: Path) -> Path:
     return root / ".lock"
 
 
+def imported_dir(root: Path) -> Path:
+    """What an import from another program keeps, so that an export gives it back."""
+    return root / "docs" / ".wikimem"
+
+
 def restore_note_path(root: Path) -> Path:
     """Where a restore that is under way notes what it does; there only until it is done."""
     return root / ".memex-restore.json"

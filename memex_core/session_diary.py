@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from memex_core import paths
 from memex_core.config import MemexConfig
@@ -25,7 +24,7 @@ from memex_core.model.item import DiaryEvent
 from memex_core.model.sidecar import Sidecar, ToldEvent
 from memex_core.store.block_file import BadBlockFile, BlockFiles
 from memex_core.store.diary import Diary
-from memex_core.store.journal import EPISODE_CUE, Forgotten, Journal, _rewrite, title_digest
+from memex_core.store.journal import EPISODE_CUE, Forgotten, Journal, title_digest
 from memex_core.text.block_splice import is_ours, titled, without
 from memex_core.text.blocks import BOM, Section, parse, read_body, render_file
 from memex_core.text.instant import to_seconds
@@ -95,7 +94,7 @@ class SessionDiary:
                 except BadBlockFile as error:
                     self.left_alone(session_id, error)
                 kept += [f"diary/{date} {event.time}" for event in self.events_of(date, session_id)]
-        _rewrite(paths.journal_path(self.root), lambda line: _without_source(line, session_id))
+        self.journal.forget_source(session_id)
         return kept
 
     def days(self) -> list[str]:
@@ -215,13 +214,6 @@ def _without(text: str, date: str, gone: list[Section]) -> str:
     rest = without(text, gone)
     hidden = text.startswith(BOM) and gone[0].start == len(BOM)
     return titled(rest, date) if hidden else rest
-
-
-def _without_source(line: dict[str, Any], session_id: str) -> dict[str, Any]:
-    """A line of the journal that no longer names the session whose event it tells of."""
-    if line.get("action") != "diary" or line.get("source_conv") != session_id:
-        return line
-    return {key: value for key, value in line.items() if key != "source_conv"}
 
 
 def _is_that(event: DiaryEvent, told: ToldEvent) -> bool:

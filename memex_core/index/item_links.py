@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from memex_core.text.blocks import item_links, item_name
 from memex_core.text.clean import clean_text
-from memex_core.text.links import _prose as prose
-from memex_core.text.links import link_key
+from memex_core.text.links import link_key, prose
 
 MAX_LINKS = 10_000
 """Of one page, item or event; nobody writes so many."""

@@ -15,8 +15,9 @@ DECAYED_AT = "decayed_at"
 """The front-matter key that says until when a page's importance has been reckoned."""
 SECONDS_A_DAY = 86_400.0
 _DIGITS = 12  # so that thirty daily runs end where one monthly run does
-_NOTHING = 5e-4
-"""A smaller change waits until it has grown: no page is rewritten for what nobody sees."""
+_NOTHING = 1e-9
+_OFTEN_S = 3_600.0
+"""So soon after the last access or decay a page is left alone: the next run reckons the whole time."""
 
 
 class Pages(Protocol):
@@ -44,9 +45,7 @@ class RecencyDecay:
         """
         if not self.enabled:
             return node.importance
-        marks = (node.last_access, recalled, node.extra.get(DECAYED_AT))
-        known = [s for mark in marks if isinstance(mark, str) and (s := to_seconds(mark)) is not None]
-        since = max(known, default=to_seconds(node.created))
+        since = _since(node, recalled)
         moment = time.time() if now is None else now
         if since is None or moment <= since:
             return node.importance
@@ -72,8 +71,9 @@ class RecencyDecay:
             if node.file_path is None or not is_ours(node):
                 continue
             place = f"docs/{node.file_path.parent.name}/{node.file_path.name}"
-            after = self.decay_importance(node, now=moment, recalled=(recalled or {}).get(place, ""))
-            if abs(after - node.importance) < _NOTHING:
+            last = (recalled or {}).get(place, "")
+            after = self.decay_importance(node, now=moment, recalled=last)
+            if moment - (_since(node, last) or moment) < _OFTEN_S or abs(after - node.importance) < _NOTHING:
                 continue
             if not dry_run:
                 try:
@@ -84,3 +84,10 @@ class RecencyDecay:
                     continue
             changes.append((node.slug, node.importance, after))
         return changes
+
+
+def _since(node: WikiNode, recalled: str) -> float | None:
+    """From when on a page's importance has not been reckoned yet, in seconds since 1970."""
+    marks = (node.last_access, recalled, node.extra.get(DECAYED_AT))
+    known = [s for mark in marks if isinstance(mark, str) and (s := to_seconds(mark)) is not None]
+    return max(known, default=to_seconds(node.created))

@@ -44,6 +44,15 @@ class Journal:
             line["detail"] = detail
         _append(paths.journal_path(self.root), line)
 
+    def page_deleted(self, page: str, now: str, detail: str) -> None:
+        """One line about a page whose words are to be forgotten, too: its title and slug are not in it."""
+        folder = page.rpartition("/")[0]
+        self.page_changed("remove", f"{folder}/{DELETED}" if folder else DELETED, DELETED, now, detail)
+
+    def forget_source(self, session_id: str) -> None:
+        """Take a deleted session's id out of the lines about its events. The caller holds the memory lock."""
+        _rewrite(paths.journal_path(self.root), lambda line: _without_source(line, session_id))
+
     def item_changed(
         self,
         action: Literal["add", "update", "remove"],
@@ -161,6 +170,12 @@ def _without_title(line: dict[str, Any], pages: set[str]) -> dict[str, Any]:
     if not isinstance(line.get("file"), str) or line["file"] not in pages:
         return line
     return {**line, "file": str(line["file"]).split("/")[0] + "/" + DELETED, "item": DELETED}
+
+
+def _without_source(line: dict[str, Any], session_id: str) -> dict[str, Any]:
+    if line.get("action") != "diary" or line.get("source_conv") != session_id:
+        return line
+    return {key: value for key, value in line.items() if key != "source_conv"}
 
 
 def _without_paths(line: dict[str, Any], gone: set[str]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def fold_recalls(root: Path, store: WikiStore) -> int:
     Raises LockTimeout, OSError, WikiStoreError; then the next fold goes on where this one ended.
     """
     with memory_lock(root):
-        _finish(root, store)
+        finish_fold(root, store)
         data = _whole_lines(root)
         counts: dict[str, tuple[int, str]] = {}
         foreign: set[str] = set()
@@ -59,12 +59,14 @@ def fold_recalls(root: Path, store: WikiStore) -> int:
             "kept": _lines_about(data, foreign),
         }
         write_atomic(root / _PLAN, json.dumps(plan).encode())
-        _finish(root, store)
+        finish_fold(root, store)
         return len(counts)
 
 
-def _finish(root: Path, store: WikiStore) -> None:
-    """Carry out the plan on disk, if there is one; doing so twice is like once."""
+def finish_fold(root: Path, store: WikiStore) -> None:
+    """Carry out the plan on disk, if there is one; doing so twice is like once. The caller holds the memory
+    lock: to be called before anything else rewrites recalls.jsonl.
+    """
     try:
         plan = json.loads(read_regular(root / _PLAN, root))
         size, digest, pages = int(plan["bytes"]), str(plan["sha256"]), dict(plan["pages"])

@@ -23,7 +23,7 @@ def parse_links(text: str) -> list[str]:
     """The keys of the links in `text`, in the order of their first appearance."""
     if "[[" not in text:
         return []
-    keys = (link_key(match.group(1)) for part in _prose(text) for match in _LINK.finditer(part))
+    keys = (link_key(match.group(1)) for part in prose(text) for match in _LINK.finditer(part))
     return list(dict.fromkeys(key for key in keys if key))
 
 
@@ -57,7 +57,7 @@ def _type_named(folder: str) -> str | None:
     return TYPE_OF_FOLDER.get(folder)
 
 
-def _prose(text: str) -> Iterator[str]:
+def prose(text: str) -> Iterator[str]:
     """`text` without its code, paragraph by paragraph."""
     paragraph: list[str] = []
     fence = ""

@@ -91,6 +91,20 @@ def test_daily_and_monthly_runs_over_files_end_at_the_same_value(
     assert importance(memex) == pytest.approx(importance(monthly), abs=1e-9)
 
 
+@pytest.mark.parametrize("small", [0.001, 0.02])
+def test_small_importances_too_end_at_the_same_value(
+    tmp_path: Path, root: Path, clock: Clock, small: float
+) -> None:
+    daily, monthly = Memex(root, now=clock), Memex(tmp_path / "other", now=clock)
+    for memory in (daily, monthly):
+        memory.write(WriteInput("entity", "Zephyr", "Words.", importance=small))
+    for _ in range(30):
+        clock.seconds += DAY
+        daily.apply_decay()
+    monthly.apply_decay()
+    assert importance(daily) == pytest.approx(importance(monthly), rel=1e-6)
+
+
 def test_decay_says_slug_before_and_after_and_leaves_updated_alone(memex: Memex, clock: Clock) -> None:
     clock.seconds += 30 * DAY
     (change,) = memex.apply_decay()
@@ -228,7 +242,7 @@ def test_pages_of_another_hand_are_never_rewritten_and_keep_their_counts(memex: 
     assert page is not None and page.access_count == 1
 
 
-def test_what_nobody_would_see_waits(memex: Memex, clock: Clock) -> None:
+def test_a_run_soon_after_another_waits_and_loses_nothing(memex: Memex, clock: Clock) -> None:
     clock.seconds += 60
     assert memex.apply_decay() == []
     clock.seconds += 30 * DAY - 60
