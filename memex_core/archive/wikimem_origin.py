@@ -23,9 +23,8 @@ from memex_core.files.lock import memory_lock
 from memex_core.files.regular import read_regular
 from memex_core.files.walk import is_inside
 from memex_core.model.node import WikiNode
-from memex_core.paths import docs_dir, journal_path
+from memex_core.paths import docs_dir, imported_dir, journal_path
 
-_FOLDER = ".wikimem"
 _RECORDS = "records.json"
 _DELETED = "(deleted)"
 
@@ -35,7 +34,7 @@ class WikimemOrigin:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._folder = docs_dir(root) / _FOLDER
+        self._folder = imported_dir(root)
 
     def records(self) -> Records:
         """What was imported; nothing where nothing was. Raises Refused for records that cannot be read."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 from memex_program import Done, memex_cli
+from read_only_memory import as_nobody, read_only_memory
 
 from memex_core.index import connection
 from memex_core.memex import Memex
@@ -97,44 +96,16 @@ def test_a_read_answers_while_another_process_holds_the_index(taken: Path, name:
 
 @pytest.mark.parametrize("without_index", [False, True])
 def test_every_read_answers_in_a_memory_that_cannot_be_written(without_index: bool) -> None:
-    with tempfile.TemporaryDirectory() as name:  # root needs a folder that another user may enter
-        folder, root = Path(name), Path(name) / "memory"
+    def prepare(root: Path) -> None:
         fill(root)
         if without_index:
             (root / "mem.db").unlink()
-        for path in (*folder.rglob("*"), folder):
-            os.chmod(path, 0o555 if path.is_dir() else 0o444)
-        answers = _as_nobody(lambda: {key: _told(root, *READS[key][:2]) for key in READS})
-        os.chmod(name, 0o755)
-        for path in folder.rglob("*"):
-            os.chmod(path, 0o755)
+
+    with read_only_memory(prepare) as root:
+        answers = as_nobody(lambda: {key: _told(root, *READS[key][:2]) for key in READS})
     assert answers == {key: wanted for key, (_, _, wanted) in READS.items()}
 
 
 def _told(root: Path, arguments: list[str], read: Callable[[Any], object]) -> object:
     done = memex_cli("--data-dir", str(root), *arguments)
     return read(json.loads(done.stdout)) if done.returncode == 0 else done.stderr
-
-
-def _as_nobody(ask: Callable[[], object]) -> object:
-    """What `ask` gives in a child that may not do what root may, as JSON."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        told: object = ""
-        try:
-            if os.geteuid() == 0:
-                os.setgroups([])
-                os.setgid(65_534)
-                os.setuid(65_534)
-            told = ask()
-        except BaseException as error:
-            told = repr(error)
-        finally:
-            os.write(writer, json.dumps(told).encode())
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        told = json.loads(pipe.read())
-    os.waitpid(child, 0)
-    return told

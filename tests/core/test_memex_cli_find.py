@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import tempfile
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from memex_program import memex_cli, memex_program, on_a_terminal
+from read_only_memory import as_nobody, read_only_memory
 
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
@@ -259,42 +257,11 @@ def test_every_reading_command_answers_whatever_happened_to_the_index(
 
 
 def test_a_memory_that_cannot_be_written_still_recalls() -> None:
-    with tempfile.TemporaryDirectory() as name:  # root needs a folder that another user may enter
-        memex = Memex(Path(name) / "memory")
+    def fill(root: Path) -> None:
+        memex = Memex(root)
         memex.write(WriteInput("preference", "User preference: ruff", "I prefer ruff."))
         assert memex.recall("ruff").hits
-        _make_read_only(Path(name))
-        found = _as_nobody(lambda: Memex(memex.root).recall("ruff").hits[0].slug)
-        os.chmod(name, 0o755)
-        for path in Path(name).rglob("*"):
-            os.chmod(path, 0o755)
+
+    with read_only_memory(fill) as root:
+        found = as_nobody(lambda: Memex(root).recall("ruff").hits[0].slug)
     assert found == "user-preference-ruff"
-
-
-def _as_nobody(ask: Callable[[], str]) -> str:
-    """What `ask` gives in a child that may not do what root may."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        answer = ""
-        try:
-            if os.geteuid() == 0:
-                os.setgroups([])
-                os.setgid(65_534)
-                os.setuid(65_534)
-            answer = ask()
-        except BaseException as error:
-            answer = repr(error)
-        finally:
-            os.write(writer, answer.encode())
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read().decode()
-    os.waitpid(child, 0)
-    return answer
-
-
-def _make_read_only(folder: Path) -> None:
-    for path in (*folder.rglob("*"), folder):
-        os.chmod(path, 0o555 if path.is_dir() else 0o444)
