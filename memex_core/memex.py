@@ -296,13 +296,14 @@ class Memex(OpenMemory):
         if not report.usable:
             raise IndexUnusable("unwritable", report.note)
         self._report, self._healed_at = report, time.monotonic()
-        skipped = 0 if report.rebuilt else report.unchanged
+        pages = self.index.count()
+        indexed = pages if report.rebuilt else report.changed_pages
         errors = [f"{path}: {problem}" for path, problem in report.problems]
         seconds = time.perf_counter() - started
         log_operation(self.root, "rebuild-index", "", "done", seconds, errors=len(errors))
         return RebuildIndexReport(
-            nodes_indexed=self.index.count() if report.rebuilt else report.changed,
-            nodes_skipped=skipped,
+            nodes_indexed=indexed,
+            nodes_skipped=pages - indexed,
             nodes_errored=len(errors),
             duration_ms=round(seconds * 1000, 3),
             errors=errors,

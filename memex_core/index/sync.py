@@ -44,6 +44,7 @@ class SyncReport:
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
+    changed_pages: int = 0
     rebuilt: bool = False
     usable: bool = True
     note: str = ""
@@ -232,4 +233,5 @@ def _carry_out(index: IndexManager, root: Path, plan: _Plan, report: SyncReport)
                 if plan.recalls:
                     count_recalls(db, root)
     report.changed, report.removed = len(plan.new), len(plan.gone)
+    report.changed_pages = sum(read.path.startswith("docs/") for read in plan.new)
     report.unchanged += len(plan.restamped)

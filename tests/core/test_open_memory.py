@@ -9,6 +9,7 @@ import pytest
 from memex_core.archive import swap
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
+from memex_core.model.session import IngestTranscriptInput
 
 
 def test_a_restore_that_was_cut_off_is_settled_when_the_memory_is_opened(
@@ -85,3 +86,14 @@ def test_info_says_what_acts_where_the_configuration_leaves_it_open(root: Path) 
     assert told["llm", "model"] == "llama3.1" and told["llm", "api_base"] == "http://localhost:11434/v1"
     assert (told["bm25", "k1"], told["bm25", "b"]) == (0.9, 0.4)
     assert told["logging", "file"] == str(root / "logs" / "memex.log")
+
+
+def test_a_rebuild_counts_pages_and_nothing_else(root: Path) -> None:
+    memex = Memex(root)
+    memex.write(WriteInput("entity", "Zephyr", "Words."))
+    turns = [{"role": "user", "content": "Hello.", "ts": "2026-09-15T10:00:00Z", "turn": 1}]
+    memex.ingest_transcript(IngestTranscriptInput("s1", turns))  # type: ignore[arg-type]
+    (root / "docs" / "entities" / "new.md").write_text("new words\n", "utf-8")
+    report = memex.rebuild_index()
+    assert (report.nodes_indexed, report.nodes_skipped) == (1, 2)
+    assert memex.rebuild_index(force=True).nodes_indexed == 3
