@@ -102,6 +102,8 @@ class Memex(OpenMemory):
                     node.extra[HAND_EDITED] = True
                 node.slug = node.slug or self._slug_of_title(node)
                 written = self._put(node)
+                if by_person and written.change == "add":
+                    self.journal.wrote_again(written.node.title, self.now())
             self.heal(force=True)
             entry.subject, entry.outcome = _name(written.node), written.change or "unchanged"
         place = f"{item.type}/{written.node.slug}"

@@ -115,6 +115,13 @@ class Journal:
             line["said"] = title_digest(said)
         _append(paths.forgotten_path(self.root), line)
 
+    def wrote_again(self, title: str, now: str) -> None:
+        """A person wrote a page of that title anew: what they had forgotten of it is theirs to have again."""
+        digest = title_digest(title)
+        if ("", 0, TYPED_CUE, digest) in self.forgotten().nodes:
+            line = {"ts": now, "session": "", "turn": 0, "cue": TYPED_CUE, "title": digest, "again": True}
+            _append(paths.forgotten_path(self.root), line)
+
     def forgotten(self) -> Forgotten:
         """Everything that was deleted on purpose."""
         return Forgotten(_lines(paths.forgotten_path(self.root)))
@@ -142,11 +149,19 @@ class Forgotten:
         self.sessions: dict[str, ForgottenSession] = {}
         self.nodes: set[tuple[str, int, str, str]] = set()
         self.statements: set[tuple[str, str]] = set()
+        said: dict[str, set[tuple[str, str]]] = {}
         for line in lines:
             session, turn, cue = line.get("session"), line.get("turn"), line.get("cue")
             if isinstance(session, str) and isinstance(turn, int) and isinstance(cue, str):
-                self.nodes.add((session, turn, cue, str(line.get("title", ""))))
+                title = str(line.get("title", ""))
+                statements = said.setdefault(title, set()) if cue == TYPED_CUE else set()
+                if line.get("again") is True:  # a person wrote it anew
+                    self.nodes.discard((session, turn, cue, title))
+                    self.statements -= statements
+                    continue
+                self.nodes.add((session, turn, cue, title))
                 if line.get("said"):
+                    statements.add((session, str(line["said"])))
                     self.statements.add((session, str(line["said"])))
             elif isinstance(session, str) and turn is None:
                 self.sessions[session] = _forgotten_session(session, line)

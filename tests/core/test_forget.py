@@ -142,3 +142,13 @@ def test_a_date_with_hard_is_an_error(memex: Memex) -> None:
     with pytest.raises(ValueError, match="hard deletes at once"):
         memex.forget("zephyr", valid_to="2030-01-01")
     assert memex.read("zephyr") is not None
+
+
+def test_what_was_forgotten_stays_away_on_import_until_a_person_writes_it_anew(memex: Memex) -> None:
+    exported = memex.export_nodes()
+    memex.forget("zephyr")
+    assert memex.import_nodes(exported).skipped == ["zephyr"] and memex.read("zephyr") is None
+    memex.write(WriteInput("entity", "Zephyr", "Written anew."))
+    again = memex.export_nodes()
+    (memex.root / "docs" / "entities" / "zephyr.md").unlink()
+    assert memex.import_nodes(again).created == ["zephyr"]
