@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# One worker more than there are cores: many tests wait for a process or a socket.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := test
 .PHONY: test check format test-real test-slow bench docs clean
@@ -15,7 +17,7 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 test: check
-	$(BIN)/pytest -n auto -m 'not real and not slow' tests
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m 'not real and not slow' tests
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -31,7 +33,7 @@ test-real: $(VENV)/.ready
 	$(BIN)/pytest -m real tests/real
 
 test-slow: $(VENV)/.ready
-	$(BIN)/pytest -n auto -m slow tests
+	$(BIN)/pytest -n $(WORKERS) -m slow tests
 
 bench: $(VENV)/.ready
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
