@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from memex_core.index.bm25_retriever import BM25Retriever
     from memex_core.index.index_manager import IndexManager
     from memex_core.index.link_manager import LinkManager
+    from memex_core.llm.anthropic import AnthropicClient
+    from memex_core.llm.command import CommandClient
+    from memex_core.llm.lmstudio import LMStudioClient
+    from memex_core.llm.ollama import OllamaClient
+    from memex_core.llm.openai import OpenAIClient
     from memex_core.memex import Memex
     from memex_core.memory.consolidator import WikiConsolidator
     from memex_core.memory.decay import RecencyDecay
@@ -43,10 +48,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AnthropicClient": "memex_core.llm.anthropic",
     "BM25Retriever": "memex_core.index.bm25_retriever",
     "BackupReport": "memex_core.model.results",
     "BackupRestore": "memex_core.archive.backup",
     "BrokenLinkWarning": "memex_core.errors",
+    "CommandClient": "memex_core.llm.command",
     "ConsolidateInput": "memex_core.model.node",
     "ConsolidationReport": "memex_core.model.results",
     "ForgetResult": "memex_core.model.results",
@@ -57,12 +64,15 @@ _HOMES = {
     "IngestTranscriptInput": "memex_core.model.session",
     "LLMClient": "memex_core.model.llm",
     "LLMError": "memex_core.errors",
+    "LMStudioClient": "memex_core.llm.lmstudio",
     "LinkManager": "memex_core.index.link_manager",
     "Memex": "memex_core.memex",
     "MemexConfig": "memex_core.config",
     "MemexError": "memex_core.errors",
     "NodeExtractor": "memex_core.memory.extractor",
     "NotFound": "memex_core.errors",
+    "OllamaClient": "memex_core.llm.ollama",
+    "OpenAIClient": "memex_core.llm.openai",
     "ProvenanceReport": "memex_core.model.results",
     "RebuildIndexReport": "memex_core.model.results",
     "RecallHit": "memex_core.model.results",
@@ -84,10 +94,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "AnthropicClient",
     "BM25Retriever",
     "BackupReport",
     "BackupRestore",
     "BrokenLinkWarning",
+    "CommandClient",
     "ConsolidateInput",
     "ConsolidationReport",
     "ForgetResult",
@@ -98,12 +110,15 @@ __all__ = [
     "IngestTranscriptInput",
     "LLMClient",
     "LLMError",
+    "LMStudioClient",
     "LinkManager",
     "Memex",
     "MemexConfig",
     "MemexError",
     "NodeExtractor",
     "NotFound",
+    "OllamaClient",
+    "OpenAIClient",
     "ProvenanceReport",
     "RebuildIndexReport",
     "RecallHit",

@@ -28,6 +28,7 @@ from memex_core.index.memory_index import index_in_memory
 from memex_core.index.page_table import PageRow, PageTable, pages_of_project
 from memex_core.index.session_rows import SessionTable
 from memex_core.index.sync import SyncReport, ask, sync
+from memex_core.model import typed
 from memex_core.model.node import WikiNode
 from memex_core.model.results import RecallHit, RecallResult, SessionSummary
 from memex_core.model.sidecar import Sidecar
@@ -108,13 +109,7 @@ class OpenMemory:
         """
         started = time.perf_counter()
         limit = self.config.bm25.default_top_k if top_k is None else top_k
-        if not 1 <= limit <= MAX_TOP_K:
-            raise WrongValue(f"top_k must be 1 to {MAX_TOP_K}, not {limit}")
-        if node_type is not None and node_type not in RECALLED_TYPES:
-            raise WrongValue(f"not a page type: {node_type!r}; one of {', '.join(RECALLED_TYPES)}")
-        if budget is not None and budget < 1:
-            raise WrongValue(f"a budget must be at least 1 token, not {budget}")
-        filters = Filters(node_type, time_range, tags or [], project)
+        filters = _checked(query, limit, Filters(node_type, time_range, tags or [], project), budget)
         window = diary_window(query, time_range, self.now())
         question = Question(query, limit, filters, include_expired, window, explain)
         found, note = ask(
@@ -329,6 +324,28 @@ class OpenMemory:
             return question()
         except IndexUnusable:
             return otherwise()
+
+
+def _checked(query: str, top_k: int, filters: Filters, budget: int | None) -> Filters:
+    """`filters`, when everything that was asked for can be. Raises WrongValue."""
+    typed.check_text("query", query)
+    typed.check_whole_number("top_k", top_k)
+    typed.check_texts("tags", filters.tags)
+    typed.check_text("project", filters.project, optional=True)
+    if not 1 <= top_k <= MAX_TOP_K:
+        raise WrongValue(f"top_k must be 1 to {MAX_TOP_K}, not {top_k}")
+    if filters.node_type is not None and filters.node_type not in RECALLED_TYPES:
+        raise WrongValue(f"not a page type: {filters.node_type!r}; one of {', '.join(RECALLED_TYPES)}")
+    if filters.time_range is not None:
+        if len(filters.time_range) != 2:
+            raise WrongValue("time_range must be a pair: from when, until when")
+        for end in filters.time_range:
+            typed.check_text("time_range", end, optional=True)
+    if budget is not None:
+        typed.check_whole_number("budget", budget)
+        if budget < 1:
+            raise WrongValue(f"a budget must be at least 1 token, not {budget}")
+    return filters
 
 
 def _shown(value: object) -> object:

@@ -109,10 +109,7 @@ class AnswerWriter:
         # What was forgotten of any episode that was sent stays forgotten, whichever the model names.
         sessions = [session for episode in episodes if (session := session_of(episode))]
         why = self.pages.why_not(node.type, node.title, node.body, sessions, is_new=page is None)
-        over = page if page is not None and self.pages.is_hidden(page) else None
-        over = over or (
-            next(filter(self.pages.is_hidden, known.titled(node)), None) if page is None else None
-        )
+        over = next(filter(self.pages.is_hidden, [page] if page else known.titled(node)), None)
         if over is not None:
             why = why or f"{over.slug} says it, and does not hold any more"
         if why:

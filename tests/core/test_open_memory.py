@@ -97,3 +97,10 @@ def test_a_rebuild_counts_pages_and_nothing_else(root: Path) -> None:
     report = memex.rebuild_index()
     assert (report.nodes_indexed, report.nodes_skipped) == (1, 2)
     assert memex.rebuild_index(force=True).nodes_indexed == 3
+
+
+def test_every_public_name_of_the_package_is_there() -> None:
+    import memex_core
+
+    for name in memex_core.__all__:
+        assert getattr(memex_core, name) is not None, name

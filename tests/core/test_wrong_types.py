@@ -107,3 +107,21 @@ def test_an_argument_of_the_wrong_type_is_refused_by_its_name(memex: Memex, name
 def test_whole_numbers_and_tuples_are_what_they_say(memex: Memex) -> None:
     page = memex.write(WriteInput("entity", "x", "y", tags=("b", "c"), importance=1))  # type: ignore[arg-type]
     assert (page.tags, page.importance) == (["b", "c"], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("query", value) for value in (None, 7, b"x", ["x"])],
+        *[("top_k", value) for value in ("5", 2.5, True, 0, 101)],
+        *[("tags", value) for value in ("abc", [1], {"a": 1})],
+        *[("project", value) for value in ([], 3)],
+        *[("time_range", value) for value in (("2026-01-01",), (1, 2), ("x", None))],
+        *[("node_type", value) for value in ("idea", 5)],
+        *[("budget", value) for value in (0, "9", 1.5)],
+    ],
+)
+def test_a_recall_of_wrong_types_is_a_value_error(root: Path, name: str, value: object) -> None:
+    asked = {"query": "ruff", name: value}
+    with pytest.raises(ValueError):
+        Memex(root).recall(**asked)  # type: ignore[arg-type]
