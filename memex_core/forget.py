@@ -19,6 +19,7 @@ from memex_core.store.recall_fold import finish_fold
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.instant import to_iso, to_seconds
+from memex_core.vectors.keys import forget_keys
 
 Mode = Literal["hard", "soft", "decay"]
 MODES: tuple[Mode, ...] = ("hard", "soft", "decay")
@@ -73,6 +74,7 @@ class Forgetting:
                 from memex_core.archive.wikimem_origin import forget_imported  # few have imported anything
 
                 forget_imported(self.store.root, {page.id or _name(page)})
+            forget_keys(paths.vector_dirs(self.store.root)[0], lambda key: key.file == _name(page))
             self.store.delete(page.slug, _folder_type(page))  # last: cut off before it, it is asked for again
             self.journal.page_deleted(_name(page), self.now(), "forgotten (hard)")
 

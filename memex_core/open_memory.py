@@ -6,18 +6,19 @@ Nothing here changes truth; a recall leaves one line in recalls.jsonl.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memex_core import __version__, paths
-from memex_core.config import MemexConfig, config_problems, config_values, load_config
-from memex_core.errors import ConfigError, LockTimeout, WrongValue
+from memex_core.config import MemexConfig, config_problems, load_config
+from memex_core.errors import LockTimeout, WrongValue
 from memex_core.files.operation_log import configure_log, log_file, log_operation
+from memex_core.files.walk import Stamp, stamp_of
 from memex_core.index.bm25_retriever import BM25Retriever, Question
 from memex_core.index.connection import IndexUnusable, patience
 from memex_core.index.filters import Filters
@@ -32,16 +33,20 @@ from memex_core.model import typed
 from memex_core.model.node import WikiNode
 from memex_core.model.results import RecallHit, RecallResult, SessionSummary
 from memex_core.model.sidecar import Sidecar
-from memex_core.recalling import diary_window, recall_result
+from memex_core.recalling import ByMeaning, diary_window, recall_result
 from memex_core.store.journal import Forgotten, Journal
 from memex_core.store.recall_fold import recalls_of
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 
 HEAL_EVERY_S = 2.0
-"""A library, server or hook looks at the files again after this long; a command looks once, at its start."""
+"""A library, server or hook looks at the files again after this long, or where it knows of a change; a
+command looks once, at its start."""
 MAX_TOP_K = 100
 RECALLED_TYPES = (*paths.NODE_TYPES, ITEM, EVENT)
+
+if TYPE_CHECKING:
+    from memex_core.embedding import EmbedReport
 
 Answer = TypeVar("Answer")
 
@@ -71,21 +76,25 @@ class OpenMemory:
         self.index = IndexManager(database, root=self.root, journal_mode=self.config.index.journal_mode)
         self.links = LinkManager(database, root=self.root)
         self.retriever = BM25Retriever(database, self.config.bm25.k1, self.config.bm25.b, root=self.root)
+        self._by_meaning = ByMeaning(self.root, self.config.embed)
         self._sessions = SessionTable(database, self.root)
         self._opened = False
-        self._healed_changes = 0
+        self._healed_changes: tuple[int, Stamp | None] = (0, None)
         self._healed_at = float("-inf")
         self._report = SyncReport()
 
     def heal(self, *, force: bool = False) -> SyncReport:
-        """Bring the index to what the files say, at most every HEAL_EVERY_S seconds unless `force`."""
+        """Bring the index to what the files say: where this process or the journal knows of a change since,
+        or HEAL_EVERY_S seconds have passed, or `force`.
+        """
         self._finish_restore()
-        behind = self.store.changes != self._healed_changes
+        changes = (self.store.changes, _stamp(paths.journal_path(self.root)))
+        behind = changes != self._healed_changes
         if force or behind or time.monotonic() - self._healed_at > HEAL_EVERY_S:
-            self._healed_changes = self.store.changes
             anew = self.config.index.auto_rebuild_on_startup and not self._opened
             self._report, self._opened = sync(self.index, self.root, force=anew), True
             self._healed_at = time.monotonic()
+            self._healed_changes = changes  # what changed meanwhile may have been missed
         return self._report
 
     def recall(
@@ -111,16 +120,34 @@ class OpenMemory:
         limit = self.config.bm25.default_top_k if top_k is None else top_k
         filters = _checked(query, limit, Filters(node_type, time_range, tags or [], project), budget)
         window = diary_window(query, time_range, self.now())
-        question = Question(query, limit, filters, include_expired, window, explain)
-        found, note = ask(
-            self.index, self.retriever, self.root, self.heal(), lambda retriever: retriever.answer(question)
+        report = self.heal()
+        question, remark = self._by_meaning.add_to(
+            Question(query, limit, filters, include_expired, window, explain=explain),
+            lambda asked: ask(self.index, self.retriever, self.root, report, lambda r: r.documents(asked))[0],
         )
-        result = recall_result(question, found, note, budget)
+        found, note = ask(self.index, self.retriever, self.root, report, lambda r: r.answer(question))
+        result = recall_result(question, found, "; ".join(filter(None, (note, remark))), budget)
         self._note_recall([hit for hit in result.hits if hit.node_type in paths.NODE_TYPES])
         seconds = time.perf_counter() - started
         result.search_time_ms = round(seconds * 1000, 3)
         log_operation(self.root, "recall", node_type or "", "done", seconds, hits=len(result.hits))
         return result
+
+    def embed(self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None) -> EmbedReport:
+        """Make the vectors that pages and items lack; `anew`: of all of them, and the old ones go, if the
+        endpoint answers. The report says what is left and why. Raises ConfigError where [embed] cannot act,
+        OSError, LockTimeout.
+        """
+        nearest = self._by_meaning.nearest()
+        if anew and (trouble := nearest.start_anew()):
+            return trouble
+        report, everything = self.heal(), Question("", 1, Filters(None, None, [], None))
+        texts = ask(self.index, self.retriever, self.root, report, lambda r: r.documents(everything))[0]
+        return nearest.fill(texts or (), progress)
+
+    def vectors_problem(self) -> str:
+        """What keeps [embed] from taking part in a recall; "" where nothing does. Asks the endpoint once."""
+        return self._by_meaning.problem()
 
     def read(self, name: str, node_type: str | None = None) -> WikiNode | None:
         """The page under a slug, `<type>/<slug>`, session id (or how only one begins) or title, or None.
@@ -200,6 +227,8 @@ class OpenMemory:
 
     def info(self) -> dict[str, Any]:
         """What is here and how it runs, as JSON values."""
+        from memex_core.shown_settings import acting_settings, shown_setting  # hooks show none
+
         report = self.heal(force=True)
         summaries = self.list_sessions()
         broken = self._ask_links(lambda links: links.broken_links())
@@ -217,37 +246,12 @@ class OpenMemory:
             "broken_links": [f"{path} -> {key}" for path, key in broken],
             "page_warnings": self.page_warnings(),
             "config_file": str(paths.config_path(self.root)),
-            "config": self._settings(),
-            "config_problems": [_shown(problem) for problem in config_problems(self.root)],
+            "config": acting_settings(self.root, self.config, self.retriever),
+            "config_problems": [shown_setting(problem) for problem in config_problems(self.root)],
+            "vectors": self._by_meaning.state(),
             "log_file": str(log_file(self.root)),
             "model_tokens_today": self._tokens_today(),
         }
-
-    def _settings(self) -> list[dict[str, Any]]:
-        """Every setting with the value that acts, also where it is left to us (`value` None or ""); [] where
-        memex.toml cannot be read, which `config_problems` says.
-        """
-        from memex_core.llm.target import provider_facts  # no model is near unless somebody wants to know
-
-        try:
-            settings = config_values(self.root)
-        except ConfigError:
-            return []
-        facts = provider_facts(self.config.llm.provider)
-        left_to_us = {
-            ("llm", "model"): facts.get("model", ""),
-            ("llm", "api_base"): facts.get("api_base", ""),
-            ("bm25", "k1"): self.retriever.k1,
-            ("bm25", "b"): self.retriever.b,
-            ("logging", "file"): str(log_file(self.root)),
-        }
-        acting = {
-            (each.section, each.key): each.value
-            if each.value not in (None, "")
-            else left_to_us.get((each.section, each.key), each.value)
-            for each in settings
-        }
-        return [asdict(each) | {"value": _shown(acting[each.section, each.key])} for each in settings]
 
     def _tokens_today(self) -> int | str:
         """What the models were asked and answered today; a word where the ledger cannot be read."""
@@ -348,27 +352,9 @@ def _checked(query: str, top_k: int, filters: Filters, budget: int | None) -> Fi
     return filters
 
 
-def _shown(value: object) -> object:
-    """A setting as it may be shown: an address or a command line can hold a key."""
-    from memex_core.text.redact import redact  # the hooks come by this module, and show no settings
-    from memex_core.text.secret_kinds import name_kind
-
-    if isinstance(value, str):
-        return redact(value)
-    if not isinstance(value, list):
-        return value
-    words: list[str] = []
-    is_secret = False
-    for word in map(str, value):
-        words.append("[REDACTED:secret]" if is_secret else _shown_option(word))
-        is_secret = word.startswith("-") and "=" not in word and bool(name_kind(word.encode()))
-    return words
-
-
-def _shown_option(word: str) -> str:
-    """A word of a command line; of `--token=x` and `TOKEN=x` only the name."""
-    from memex_core.text.redact import redact
-    from memex_core.text.secret_kinds import name_kind
-
-    name, _, given = word.partition("=")
-    return f"{name}=[REDACTED:secret]" if given and name_kind(name.encode()) else redact(word)
+def _stamp(path: Path) -> Stamp | None:
+    """How a file looks now; None where it is not there."""
+    try:
+        return stamp_of(os.stat(path))
+    except OSError:
+        return None

@@ -200,6 +200,11 @@ def forgotten_path(root: Path) -> Path:
     return root / "forgotten.jsonl"
 
 
+def vector_dirs(root: Path) -> tuple[Path, Path, Path]:
+    """Where vectors are kept of pages, of items and of events, in this order. wikimem knows the last two."""
+    return root / "page-vectors", root, root / "diary-vectors"
+
+
 def index_path(root: Path) -> Path:
     return root / "mem.db"
 

@@ -1,5 +1,5 @@
 """One recall from its words to its answer (seed 000 §9.2; issue 4 item 5): which days of the diary it is
-about, and how much of the answer fits a budget. Finding is the index's work.
+about, what is near to it in meaning, and how much of the answer fits a budget. Finding is the index's work.
 """
 
 from __future__ import annotations
@@ -7,12 +7,21 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from memex_core.config import EmbedConfig
+from memex_core.errors import ConfigError
 from memex_core.index.bm25_retriever import Found, Question
 from memex_core.index.diary_window import FIRST_DAY, LAST_DAY, Window
+from memex_core.index.documents import Document
 from memex_core.index.kinds import EVENT
 from memex_core.model.results import RecallHit, RecallResult
+
+if TYPE_CHECKING:
+    from memex_core.embedding import Nearest
 
 TimeRange = tuple[str | None, str | None]
 
@@ -21,6 +30,77 @@ _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\
 _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W_{_SPACELESS}]+")
 _MENTIONS = 8
 """More times than anybody speaks of in one question."""
+
+
+class ByMeaning:
+    """What [embed] adds to the questions that one memory is asked: nothing unless it is configured."""
+
+    def __init__(self, root: Path, config: EmbedConfig) -> None:
+        self.root = root
+        self.config = config
+        self.is_on = bool(config.api_base.strip() and config.model.strip())
+        self._nearest: Nearest | None = None
+        self._told: set[str] = set()
+
+    def add_to(
+        self, question: Question, documents: Callable[[Question], list[Document] | None]
+    ) -> tuple[Question, str]:
+        """The question with what is near to it among `documents`, and a note of what somebody has to do; the
+        same note only once.
+        """
+        if not self.is_on or not question.query.strip():
+            return question, ""
+        try:
+            nearest = self.nearest()
+        except ConfigError as error:
+            return question, self._once(f"{error} ({error.hint}); words alone rank")
+        chosen = documents(question)
+        if chosen is None:
+            return question, ""
+        nearness = nearest.to(question.query, chosen)
+        return replace(question, meaning=nearness.meaning), self._once(nearness.note)
+
+    def nearest(self) -> Nearest:
+        """Raises ConfigError where [embed] is not set up, cannot act, or its libraries are missing."""
+        if not self.is_on:
+            raise ConfigError(
+                "[embed] is off: it has no api_base and model",
+                hint="set both in memex.toml; see docs/use.md",
+            )
+        if self._nearest is None:
+            try:
+                from memex_core.embedding import Nearest  # numpy takes 0.1 s: only who uses it pays for it
+            except ImportError:
+                raise ConfigError(
+                    "[embed] is set up, but numpy is not installed", hint="pip install 'memex-hooks[embed]'"
+                ) from None
+            self._nearest = Nearest(self.root, self.config)
+        return self._nearest
+
+    def state(self) -> str:
+        """Whether vectors take part in a recall, and what keeps them from it."""
+        if not self.is_on:
+            return "off"
+        try:
+            return self.nearest().state()
+        except ConfigError as error:
+            return f"words alone rank: {error} ({error.hint})"
+
+    def problem(self) -> str:
+        """What keeps vectors from taking part although they are configured; "" where nothing does. Asks the
+        endpoint once.
+        """
+        if not self.is_on:
+            return ""
+        try:
+            return self.nearest().problem()
+        except ConfigError as error:
+            return f"{error} ({error.hint})"
+
+    def _once(self, note: str) -> str:
+        new = note not in self._told
+        self._told.add(note)
+        return note if new else ""
 
 
 def diary_window(query: str, time_range: TimeRange | None, now: str) -> Callable[[], Window | None]:
@@ -57,6 +137,7 @@ def recall_result(question: Question, found: Found, note: str, budget: int | Non
         window=(window.start, window.end) if window else None,
         window_words=window.said if window else "",
         window_widened=window is not None and window.widened,
+        search_engine="bm25" if question.meaning is None else "bm25+vectors",
         tokens=sum(costs[:kept]),
         dropped=[hit.slug for hit in found.hits[kept:]],
         terms=found.terms,

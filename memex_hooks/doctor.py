@@ -163,6 +163,9 @@ def _index_findings(root: Path) -> Iterator[Finding]:
         yield Finding("warn", f"page: {warning}", "memex list --warnings")
     if not problems:
         yield Finding("ok", f"the index is sound ({memex.index.count()} pages)")
+    by_meaning = memex.vectors_problem()
+    if by_meaning:
+        yield Finding("warn", f"recall by meaning: {by_meaning}", "memex embed --anew")
 
 
 def _config(root: Path) -> MemexConfig:

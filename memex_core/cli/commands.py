@@ -40,6 +40,7 @@ SECTIONS = {
         "restore": "backup:restore",
         "export": "exchange:export_nodes",
         "import": "exchange:import_nodes",
+        "embed": "embed:embed",
         "info": "index:info",
         "rebuild-index": "index:rebuild_index",
     },

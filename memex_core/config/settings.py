@@ -106,6 +106,35 @@ class LLMConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedConfig:
+    """Recall by meaning beside words, by vectors from an endpoint such as OpenAI's or a local server's. Off
+    until both `api_base` and `model` are set; then a recall sends it the query and, once, every page, item
+    and event it can find. Needs `pip install 'memex-hooks[embed]'`.
+    """
+
+    api_base: str = _key(
+        "",
+        "Where it listens, up to `/v1`; `/embeddings` is added. Empty: off.",
+        fits=_is_address,
+        wanted="an address that begins with http:// or https://",
+    )
+    model: str = _key("", "The model's name. Empty: off.")
+    api_key: str = _key(
+        "",
+        "Its key, if it wants one. Better in the environment than in a file; never shown, logged or "
+        "backed up.",
+        env="MEMEX_EMBED_API_KEY",
+    )
+    timeout: float = _key(
+        5.0, "Seconds to wait for one of its answers; without one, words alone rank.", range=(0.1, 600)
+    )
+    weight: float = _key(0.5, "How much words count; meaning counts for what is left of 1.", range=(0, 1))
+    max_chars: int = _key(
+        6_000, "Of a longer text, only so many characters are sent.", range=(100, 1_000_000)
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class RecencyDecayConfig:
     """How importance fades when `memex decay` runs."""
 
@@ -222,6 +251,7 @@ class MemexConfig:
     data_dir: DataDirConfig = field(default_factory=DataDirConfig)
     llm: LLMConfig = field(default_factory=LLMConfig)
     bm25: Bm25Config = field(default_factory=Bm25Config)
+    embed: EmbedConfig = field(default_factory=EmbedConfig)
     recency_decay: RecencyDecayConfig = field(default_factory=RecencyDecayConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     pages: PagesConfig = field(default_factory=PagesConfig)

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from memex_core.index.connection import IndexUnusable, reading
 from memex_core.index.diary_window import Opened, Window, newest, open_diary
+from memex_core.index.documents import Document, documents
 from memex_core.index.filters import Filters, allowed_pages, hidden_pages
 from memex_core.index.hits import Followed, Listed, follow_links, read_hits
 from memex_core.index.kinds import EVENTS, ITEM, kind_of
+from memex_core.index.meaning import Meaning, Signals, signals
 from memex_core.index.scoring import Scorer, Stem, best_of
 from memex_core.index.tokens import stems_of
 from memex_core.model.results import RecallHit
@@ -29,7 +31,8 @@ TUNED_B = 0.4
 @dataclass(frozen=True, slots=True)
 class Question:
     """A query with what narrows it. `window` says which days of the diary it is about, if any; it is asked
-    only where there is a diary. `explain`: say what each term brought each hit.
+    only where there is a diary. `meaning`: what is near to the query, where that is to count beside its
+    words. `explain`: say what each term brought each hit.
     """
 
     query: str
@@ -37,6 +40,7 @@ class Question:
     filters: Filters
     include_expired: bool = False
     window: Callable[[], Window | None] = lambda: None
+    meaning: Meaning | None = None
     explain: bool = False
 
 
@@ -107,21 +111,37 @@ class BM25Retriever:
                 set() if question.include_expired else hidden_pages(db, time.time() if now is None else now)
             )
             visible = _visible(allowed_pages(db, filters), hidden, opened)
-            best = best_of(db, scorer.best(stems, question.top_k, visible), question.top_k)
+            said: Signals | None = None
+            if question.meaning is None:
+                scores = scorer.best(stems, question.top_k, visible)
+            else:
+                said = signals(db, scorer, stems, question.meaning, question.top_k, visible)
+                scores = said.fused(question.meaning.weight)
+            best = best_of(db, scores, question.top_k)
             if opened is not None:
                 best = _with_events(db, scorer, stems, best, opened, question.top_k)
             if with_links and filters.node_type in (None, ITEM) and not (filters.tags or filters.project):
-                followed = follow_links(db, best)
+                followed = follow_links(db, best, hidden, only_items=filters.node_type == ITEM)
             else:
                 followed = Followed([Listed(page, score) for page, score in best])
             try:
                 hits = read_hits(db, self.root, followed.listed, terms)
             except (ValueError, TypeError) as error:
                 raise IndexUnusable("damaged", f"a row cannot be read: {error}") from error
+            if said is not None:
+                _tell_signals(said, best, hits)
             if question.explain:
                 _explain(scorer, terms, best, hits)
             window = opened.window if opened else None
             return Found(hits, terms, scorer.total, window, followed.broken, followed.left_out)
+
+    def documents(self, question: Question) -> list[Document] | None:
+        """The texts among which `answer` will choose: all pages and items, and the events of an open window.
+        None where the query asks for nothing but a time, which no meaning is near to. Raises IndexUnusable.
+        """
+        with reading(self.db_path) as db:
+            opened = open_diary(db, question.query, question.filters, question.window)
+            return list(documents(db, opened)) if opened is None or opened.terms else None
 
     def search_fts(self, query: str, top_k: int) -> list[tuple[str, float]]:
         """(slug, score) of the best pages and items, without filters; a higher score is better."""
@@ -178,6 +198,15 @@ def _with_events(
             scores[event] = scores.get(event, 0.0) + gain
     events = best_of(db, scores, room) or [(event, 0.0) for event in newest(db, opened, room)]
     return best[: top_k - len(events)] + events
+
+
+def _tell_signals(said: Signals, best: list[tuple[int, float]], hits: list[RecallHit]) -> None:
+    """Say of each hit what its score is made of."""
+    found = (hit for hit in hits if hit.source == "hit")
+    for (page, _), hit in zip(best, found, strict=True):
+        words, near = said.words.get(page), said.near.get(page)
+        hit.bm25_score = None if words is None else round(words, 6)
+        hit.cos_score = None if near is None else round(near, 6)
 
 
 def _explain(scorer: Scorer, terms: list[str], best: list[tuple[int, float]], hits: list[RecallHit]) -> None:

@@ -44,7 +44,7 @@ def service(config: LLMConfig) -> Target:
             f"[llm] model is not set, and {config.provider} has no default one",
             hint="set [llm] model in memex.toml, or MEMEX_LLM_MODEL",
         )
-    address = _checked_address(config.api_base.strip() or known["api_base"])
+    address = checked_address(config.api_base.strip() or known["api_base"], "llm")
     variable = known.get("variable", "")
     key = (config.api_key or os.environ.get(variable, "")).strip()
     if variable and not key:
@@ -52,11 +52,7 @@ def service(config: LLMConfig) -> Target:
             f"{config.provider} needs a key, and none is set",
             hint=f"set MEMEX_API_KEY or {variable} in the environment",
         )
-    if not all("!" <= char <= "~" for char in key):
-        raise ConfigError(
-            "the key of [llm] holds characters that no key has",
-            hint="look at MEMEX_API_KEY, or at [llm] api_key in memex.toml",
-        )
+    key = checked_key(key, "llm", "MEMEX_API_KEY")
     return Target(config.provider, model, address, key, hints_of(config, model, address))
 
 
@@ -80,8 +76,20 @@ def provider_facts(provider: str) -> dict[str, Any]:
     return facts
 
 
-def _checked_address(address: str) -> str:
-    """`address` without a slash at its end. Nothing secret may be in it: failures name it."""
+def checked_key(key: str, section: str, variable: str) -> str:
+    """`key`, if a header can hold it. Raises ConfigError naming section and variable."""
+    if not all("!" <= char <= "~" for char in key):
+        raise ConfigError(
+            f"the key of [{section}] holds characters that no key has",
+            hint=f"look at {variable}, or at [{section}] api_key in memex.toml",
+        )
+    return key
+
+
+def checked_address(address: str, section: str) -> str:
+    """`address` without a slash at its end. Nothing secret may be in it: failures name it. Raises ConfigError
+    naming the section of memex.toml.
+    """
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and parts.port != 0 and _is_host(parts)
@@ -90,7 +98,7 @@ def _checked_address(address: str) -> str:
     plain = address.isascii() and address.isprintable() and not set(address) & set(" @?#\\")
     if not sound or not plain:
         raise ConfigError(
-            "[llm] api_base is no address that can be asked",
+            f"[{section}] api_base is no address that can be asked",
             hint="write it as http://host:port/v1 or https://host/v1, without a name, a password or a query",
         )
     return address.rstrip("/")

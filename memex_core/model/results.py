@@ -15,7 +15,8 @@ class RecallHit:
     `node_type` is also "item" (slug `<file>:<name>`) or "event" (slug `<date>#<ordinal>`). `source` "link":
     not found itself, the hit of slug `via` links to it; its score is 0. `date` and `time` are an event's
     local day and its heading, `owner` an item's or event's. `matched_terms`, with what each brought, are only
-    there where they were asked for.
+    there where they were asked for. Where vectors took part, `score` is what words (`bm25_score`) and meaning
+    (`cos_score`) come to together; None: not found by that.
     """
 
     slug: str
@@ -42,6 +43,8 @@ class RecallHit:
     time: str | None = None
     owner: str | None = None
     matched_terms: dict[str, float] = field(default_factory=dict)
+    bm25_score: float | None = None
+    cos_score: float | None = None
 
 
 @dataclass(slots=True)
@@ -57,7 +60,7 @@ class RecallResult:
     query: str
     hits: list[RecallHit]
     total_indexed: int
-    search_engine: Literal["bm25"] = "bm25"
+    search_engine: Literal["bm25", "bm25+vectors"] = "bm25"
     search_time_ms: float = 0.0
     note: str = ""
     window: tuple[str, str] | None = None
