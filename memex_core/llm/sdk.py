@@ -59,11 +59,13 @@ class SdkClient(Asking):
 
     def _ask(self, prompt: str, max_tokens: int, deadline: float) -> Answer:
         sdk: Any = importlib.import_module(self._extra)
+        is_encrypted = self.target.address.startswith("https:")
         http = sdk.DefaultHttpxClient(
             follow_redirects=False,  # a redirect would carry the key to another host
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [partial(_check, sent=self._sent(prompt))]},
-            trust_env=self.target.address.startswith("https:"),  # a proxy reads what is not encrypted
+            trust_env=is_encrypted,  # a proxy reads what is not encrypted
+            verify=is_encrypted,  # without it, no certificate is looked at, and none need be loaded
         )
         client = self._client(
             sdk,
