@@ -265,9 +265,13 @@ def endless(status: int, megabytes: int = 600) -> Answer:
 
 def bomb(status: int, megabytes: int = 600) -> Answer:
     """Blanks that were packed a thousandfold, although nobody said that they can unpack."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(megabytes)) + packer.flush()
-    return reply(packed, status, content_encoding="gzip")
+
+    def answer(connection: Connection) -> None:  # packed only for who asks: it takes seconds
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(megabytes)) + packer.flush()
+        reply(packed, status, content_encoding="gzip")(connection)
+
+    return answer
 
 
 def cut_short(connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -46,15 +47,25 @@ def fill(root: Path) -> None:
     memex.ingest_transcript(IngestTranscriptInput("sess-1", TURNS))  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory to take a copy of."""
+    home = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        fill(home / "memex")
+    return home / "memex"
+
+
 def answer(done: Done, read: Callable[[Any], object]) -> object:
     assert done.returncode == 0, done.stderr
     return read(json.loads(done.stdout))
 
 
 @pytest.fixture(params=["deleted", "zeros", "text", "empty", "a folder"])
-def ruined(root: Path, request: pytest.FixtureRequest) -> Path:
+def ruined(filled: Path, root: Path, request: pytest.FixtureRequest) -> Path:
     """A memory whose mem.db is not one any more."""
-    fill(root)
+    shutil.copytree(filled, root)
     index = root / "mem.db"
     size = index.stat().st_size
     index.unlink()
@@ -76,9 +87,9 @@ def test_a_read_answers_without_a_usable_index(ruined: Path, name: str) -> None:
 
 
 @pytest.fixture
-def taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def taken(filled: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A memory whose index another connection holds for itself, for as long as the test runs."""
-    fill(root)
+    shutil.copytree(filled, root)
     monkeypatch.setattr(connection, "BUSY_TIMEOUT_S", 0.05)
     token = connection.patience.set(0.05)
     with closing(sqlite3.connect(root / "mem.db", isolation_level=None, check_same_thread=False)) as db:

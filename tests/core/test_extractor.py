@@ -348,13 +348,10 @@ PUMPS = ["A ", "a ", "never ", "I really ", "my preference for a ", "Redis is th
 
 
 def seconds(pattern: re.Pattern[str], text: str) -> float:
-    best = 1.0
-    for _ in range(2):
-        start = time.process_time()
-        for _match in pattern.finditer(text):
-            pass
-        best = min(best, time.process_time() - start)
-    return best
+    start = time.process_time()
+    for _match in pattern.finditer(text):
+        pass
+    return time.process_time() - start
 
 
 def cue_patterns() -> dict[str, re.Pattern[str]]:
@@ -368,7 +365,9 @@ def cue_patterns() -> dict[str, re.Pattern[str]]:
 def test_a_pattern_takes_time_in_proportion_to_its_text(pattern: re.Pattern[str]) -> None:
     for pump in PUMPS:
         text = (pump * 10_000)[:10_000]
-        short, long = seconds(pattern, text[:1_000]), seconds(pattern, text)
+        if seconds(pattern, text) < 0.04:  # in proportion to a millisecond, the least that a clock tells
+            continue
+        short, long = (min(seconds(pattern, part) for _ in range(2)) for part in (text[:1_000], text))
         assert long < max(short, 0.001) * 10 * 4, pump
 
 

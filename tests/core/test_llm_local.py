@@ -23,7 +23,7 @@ from memex_core.config import LLMConfig
 from memex_core.errors import LLMError
 from memex_core.llm import client_for
 from memex_core.llm.chat_completions import read_answer
-from memex_core.llm.failures import LONGEST_WAIT_S, CallFailed, Sent, failure_of_status
+from memex_core.llm.failures import LONGEST_WAIT_S, SHORT_WAIT_S, CallFailed, Sent, failure_of_status
 from memex_core.model.llm import ModelCall
 
 LOCAL = ("ollama", "lmstudio")
@@ -335,9 +335,13 @@ def test_a_wait_is_as_long_as_the_server_asks(root: Path) -> None:
         "=?utf-8?q?x?=",
     ],
 )
-def test_a_wait_that_is_none_is_not_believed(wait: str, root: Path) -> None:
+def test_a_wait_that_is_none_is_not_believed(wait: str) -> None:
+    assert failure_of_status(429, b"", wait, Sent(())).retry_in == SHORT_WAIT_S
+
+
+def test_a_wait_that_is_none_ends_as_soon_as_any_other(root: Path) -> None:
     started = time.monotonic()
-    with Provider(lp.error(429, retry_after=wait), lp.chat("a note")) as provider:
+    with Provider(lp.error(429, retry_after="1e400"), lp.chat("a note")) as provider:
         text, _ = ask(provider, root)
     assert text == "a note"
     assert 0.4 < time.monotonic() - started < 5

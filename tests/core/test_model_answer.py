@@ -366,9 +366,9 @@ HOSTILE = """[ { " ' \\ a [{ {" [" [' {"a": {"a":1}, {"[ [\\" [1, {}, "[{ {"a":"
 def test_a_megabyte_of_anything_takes_less_than_a_second(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     for answer in (text, f"[{ONE}, {text}"):
-        started = time.perf_counter()
+        started = time.process_time()
         parse_answer(answer)
-        assert time.perf_counter() - started < 1.0
+        assert time.process_time() - started < 1.0
 
 
 def test_an_answer_of_many_short_nodes_is_read_as_far_as_anybody_would_read_it() -> None:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from new_file import new_file
+
 from memex_core.model.session import Response, Session, Turn
 from memex_hooks.harnesses import claude_code
 
@@ -124,9 +126,7 @@ def session(log: Log, folder: Path) -> Session:
 
 
 def turns_of_bytes(data: bytes, folder: Path) -> list[Turn]:
-    path = folder / f"{SESSION}.jsonl"
-    path.write_bytes(data)
-    found = read(path)
+    found = read(new_file(folder / f"{SESSION}.jsonl", data))
     return list(found.turns) if found else []
 
 

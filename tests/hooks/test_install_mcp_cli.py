@@ -11,16 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hooks_program import hooks_cli as run
 
 from memex_hooks.self_check import sample_log
 
 MEMEX = Path(sysconfig.get_path("scripts")) / "memex"
 SESSION = "0f6d2c52-6a41-4c39-9b0e-5f0f6f1c7a10"
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "memex_hooks.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def doctor() -> tuple[int, list[dict[str, str]]]:

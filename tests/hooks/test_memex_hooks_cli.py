@@ -9,15 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hooks_program import hooks_cli as run
 
 from memex_hooks.self_check import sample_log
 
 SESSION = "0f6d2c52-6a41-4c39-9b0e-5f0f6f1c7a10"
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "memex_hooks.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def doctor(*arguments: str) -> tuple[int, dict[str, list[str]]]:

@@ -420,14 +420,14 @@ def test_keys_that_a_person_added_to_our_table_go_with_it() -> None:
     assert uninstall(toml_server, extended, receipt) == b"a = 1\n"
 
 
-def test_a_file_of_several_megabytes_is_edited_in_seconds() -> None:
-    projects = {f"/home/ana/{n}": {"history": [{"display": "x" * 60}] * 20} for n in range(2500)}
+def test_a_file_of_a_megabyte_is_edited_in_seconds() -> None:
+    projects = {f"/home/ana/{n}": {"history": [{"display": "x" * 60}] * 20} for n in range(500)}
     before = json.dumps({"projects": projects, "mcpServers": {}}, indent=2).encode()
-    assert len(before) > 5_000_000
+    assert len(before) > 1_000_000
     started = time.process_time()
     after, receipt = install(json_server, before)
     assert uninstall(json_server, after, receipt) == before
-    assert time.process_time() - started < 15
+    assert time.process_time() - started < 3
 
 
 # --- whose entry it is
