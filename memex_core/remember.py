@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 from memex_core import paths
@@ -18,14 +19,16 @@ from memex_core.errors import OtherCase
 from memex_core.files.lock import memory_lock
 from memex_core.files.project import project_of
 from memex_core.memory.accounting import apply_usage
+from memex_core.memory.episode import Digest, Exchange
 from memex_core.memory.sharing import is_earlier, share_responses
 from memex_core.model.results import TranscriptLinkReport
-from memex_core.model.session import Header, Session
+from memex_core.model.session import Header, Run, Session
 from memex_core.model.sidecar import Sidecar, base_id, turn_keys
 from memex_core.session_diary import SessionDiary
 from memex_core.session_pages import SessionPages
 from memex_core.store.journal import Forgotten, ForgottenSession, Journal
 from memex_core.store.transcripts import StagedTurns, Transcripts
+from memex_core.text.instant import to_seconds
 
 LOCK_TIMEOUT_S = 60.0
 
@@ -100,7 +103,8 @@ class Remembering:
         with memory_lock(self.root, LOCK_TIMEOUT_S):
             sidecar = self.transcripts.sidecar(session_id) or Sidecar(session_id)
             self.journal.forget_session(_own_part(sidecar), self.now())
-            kept = self.pages.forget(sidecar) + self.diary.forget(sidecar)
+            said = self._exchanges(session_id)
+            kept = self.pages.forget(sidecar) + self.diary.forget(sidecar, said)
             self.transcripts.remove(session_id)
             return kept
 
@@ -180,7 +184,7 @@ class Remembering:
             share_responses(fresh, other)
             self._settle_other(fresh, other)
         apply_usage(fresh, known=session.usage_known)
-        self._derive(fresh, previous, forgotten)
+        self._derive(fresh, previous, forgotten, session.run)
         wrote = self.transcripts.write_sidecar(fresh)
         self.neighbours.committed(fresh.session_id, fresh.sharing_keys())
         return self._report(fresh, "updated" if outcome == "unchanged" and wrote and previous else outcome)
@@ -218,13 +222,37 @@ class Remembering:
             inherited = sorted({*other.inherited_turns, *_numbers_of(other, set(fresh.turn_ids))})
             if inherited != other.inherited_turns:
                 other.inherited_turns = inherited
-                self._derive(other, other, self.journal.forgotten())
+                self._derive(other, other, self.journal.forgotten(), Run(goes_on=True))
         self.transcripts.write_sidecar(other)
 
-    def _derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten) -> None:
+    def _derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten, run: Run) -> None:
         """Bring the session's pages, and the diary, to what transcript and sidecar say."""
         digest = self.pages.derive(sidecar, previous, forgotten)
-        self.diary.tell(sidecar, previous, digest.exchanges, forgotten)
+        last_turns = self._last_turns(sidecar, previous, run) if run.resumed else []
+        said = digest.exchanges
+        self.diary.tell(sidecar, previous, said, forgotten, goes_on=run.goes_on, last_turns=last_turns)
+
+    def _last_turns(self, sidecar: Sidecar, previous: Sidecar | None, run: Run) -> list[int]:
+        """The number of the last turn of the user's in each run before one of `run.resumed`; 0 for none.
+
+        Where the clock of the log does not agree with such a time, the run has begun since the last capture.
+        """
+        started, ended = to_seconds(sidecar.started_at) or 0.0, to_seconds(sidecar.ended_at) or inf
+        captured = to_seconds(previous.ended_at) or 0.0 if previous else 0.0
+        limits = [to_seconds(moment) or 0.0 for moment in run.resumed]
+        limits = [limit if limit > started else captured for limit in limits]
+        if run.answered and limits[-1] > ended:
+            limits[-1] = captured
+        turns = (turn for turn in self.transcripts.turns(sidecar.session_id) if turn.role == "user")
+        asked = [(turn.turn, to_seconds(turn.ts) or inf) for turn in turns]
+        return [max((turn for turn, ts in asked if ts <= limit), default=0) for limit in limits]
+
+    def _exchanges(self, session_id: str) -> list[Exchange]:
+        """Everything that was asked in a session, and what came of it, whatever became of its turns."""
+        digest = Digest()
+        for turn in self.transcripts.turns(session_id):
+            digest.add(turn)
+        return digest.exchanges
 
     def _report(self, sidecar: Sidecar, outcome: str) -> TranscriptLinkReport:
         session_id = sidecar.session_id

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memex_core import paths
 from memex_core.config import MemexConfig, load_config
@@ -16,7 +17,8 @@ from memex_core.errors import ConfigError, LockTimeout
 from memex_core.files.lock import memory_lock
 from memex_core.files.operation_log import log_operation, where
 from memex_core.memex import Memex
-from memex_core.model.session import Session, Turn, TurnSource
+from memex_core.model.session import Run, Session, Turn, TurnSource
+from memex_core.text.instant import to_seconds
 from memex_core.text.redact import redact
 from memex_hooks import spool
 from memex_hooks.harness import Harness, HookEvent, LogFile
@@ -26,6 +28,9 @@ SETTLE_S = 1.0
 """How long a worker lets the spool and a log settle at most, in seconds."""
 QUIET_S = 0.25
 """A spool without a new envelope for this long has no burst under way."""
+ENDED, GOES_ON = Run(), Run(goes_on=True)
+
+Found = TypeVar("Found")
 
 
 @dataclass(slots=True)
@@ -77,21 +82,20 @@ def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
     """
     if log.session_id in memex.forgotten().sessions:
         return True
-    captured = memex.transcripts.read_from(log.session_id) if _usable(log.session_id) else None
-    if captured is None:
-        owner = memex.session_of_log(redact(str(log.path)))
-        captured = memex.transcripts.read_from(owner) if owner else None
+    captured = _of_session(memex, log, memex.transcripts.read_from)
     if captured is None or captured[0] != harness.READER_VERSION:
         return False
     seen = {(source.path, source.size, source.mtime_ns, source.ino) for source in captured[1]}
     return seen.issuperset((redact(path), *stamp) for path, *stamp in _stats(log))
 
 
-def capture_log(memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool = False) -> Captured:
-    """Bring one log into memory unless it is there already. Content never raises; a full disk or a held
-    lock does.
+def capture_log(
+    memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool = False, run: Run = ENDED
+) -> Captured:
+    """Bring one log into memory unless it is there already; `run` is what is known of how it goes on.
+    Content never raises; a full disk or a held lock does.
     """
-    if is_current(memex, harness, log):
+    if is_current(memex, harness, log) and (dry_run or not _is_other_run(memex, log, run)):
         return Captured(harness.NAME, str(log.path), log.session_id, "current")
     try:
         session = harness.read_session(log)
@@ -104,6 +108,7 @@ def capture_log(memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool =
         return Captured(harness.NAME, str(log.path), session_id, "would capture", session.turn_count)
     if memex.config.capture.redact:
         session = redacted(session)
+    session.run = run
     started = time.perf_counter()
     report = memex.remember(session)
     log_operation(memex.root, "capture", session_id, report.outcome, time.perf_counter() - started)
@@ -123,6 +128,7 @@ def sweep(
     env: Mapping[str, str],
     *,
     dry_run: bool = False,
+    run: Run = ENDED,
     on_each: Callable[[Captured], None] = lambda captured: None,
 ) -> list[Captured]:
     """Capture every log of a harness that is not in memory as it is on disk; a log that fails does not stop
@@ -132,7 +138,7 @@ def sweep(
     if not dry_run:
         memex.finish_deletions()
     for log in find_logs(harness, env):
-        results.append(_captured_or_failed(memex, harness, log, dry_run))
+        results.append(_captured_or_failed(memex, harness, log, dry_run, run))
         on_each(results[-1])
     memex.heal()
     return results
@@ -197,12 +203,23 @@ def _config_or_defaults(root: Path) -> MemexConfig:
 
 @dataclass(slots=True)
 class _Job:
-    """The envelopes of one session: worth one capture."""
+    """The envelopes of one session, in their order: worth one capture."""
 
     harness: Harness
     env: Mapping[str, str]
     event: HookEvent
     envelopes: list[spool.Envelope] = field(default_factory=list)
+    run: Run = GOES_ON
+
+    def add(self, envelope: spool.Envelope, event: HookEvent, noted_at: float) -> None:
+        """One more of them; `noted_at` in seconds since 1970."""
+        self.envelopes.append(envelope)
+        if event.resumes:
+            self.run = Run(True, (*self.run.resumed, datetime.fromtimestamp(noted_at, UTC).isoformat()))
+        elif event.kind == "paused":
+            self.run = replace(self.run, answered=True)
+        else:
+            self.run = replace(self.run, goes_on=event.kind != "ended")
 
 
 def _drain_batch(root: Path, env: Mapping[str, str], batch: list[Path], settle_s: float) -> list[Captured]:
@@ -218,7 +235,7 @@ def _drain_batch(root: Path, env: Mapping[str, str], batch: list[Path], settle_s
                 spool.done(envelope)
     memex.heal()
     for harness, harness_env in sweeps:
-        results += sweep(memex, harness, harness_env)
+        results += sweep(memex, harness, harness_env, run=GOES_ON)
     return results
 
 
@@ -229,7 +246,7 @@ def _jobs(
     sweeps: dict[tuple[str, str], tuple[Harness, Mapping[str, str]]] = {}
     for path in batch:
         try:
-            envelope = spool.read_envelope(path)
+            envelope, noted_at = spool.read_envelope(path), path.stat().st_mtime
         except OSError:
             continue
         harness = HARNESSES.get(envelope.harness) if envelope else None
@@ -240,7 +257,7 @@ def _jobs(
         harness_env = harness.with_config_dir(env, envelope.config_dir)
         key = (harness.NAME, envelope.config_dir, event.log_path or event.session_id)
         job = jobs.setdefault(key, _Job(harness, harness_env, event))
-        job.envelopes.append(envelope)
+        job.add(envelope, event, noted_at)
         if event.kind == "started":
             sweeps[(harness.NAME, envelope.config_dir)] = (harness, harness_env)
     return list(jobs.values()), list(sweeps.values())
@@ -258,7 +275,7 @@ def _run_job(memex: Memex, job: _Job, settle_s: float) -> Captured:
         )
     if log is None:
         return Captured(job.harness.NAME, job.event.log_path, job.event.session_id, "gone")
-    return _captured_or_failed(memex, job.harness, log, dry_run=False)
+    return _captured_or_failed(memex, job.harness, log, False, job.run)
 
 
 def _log_of(job: _Job) -> LogFile | None:
@@ -297,9 +314,9 @@ def _settled(harness: Harness, log: LogFile, settle_s: float) -> LogFile:
     return log
 
 
-def _captured_or_failed(memex: Memex, harness: Harness, log: LogFile, dry_run: bool) -> Captured:
+def _captured_or_failed(memex: Memex, harness: Harness, log: LogFile, dry_run: bool, run: Run) -> Captured:
     try:
-        return capture_log(memex, harness, log, dry_run=dry_run)
+        return capture_log(memex, harness, log, dry_run=dry_run, run=run)
     except Exception as error:
         # One session must never cost another: what went wrong is noted, shown by doctor, and tried again.
         log_operation(memex.root, "capture", log.session_id or log.path.stem, "failed", detail=where(error))
@@ -334,6 +351,28 @@ def _holds_a_session(harness: Harness, log: LogFile, forgotten: Container[str]) 
     except OSError:
         return True
     return session is not None and session.header.session_id not in forgotten
+
+
+def _of_session(memex: Memex, log: LogFile, find: Callable[[str], Found | None]) -> Found | None:
+    """What `find` finds for the session of a log, also where the log is named for another one."""
+    found = find(log.session_id) if _usable(log.session_id) else None
+    if found is None:
+        owner = memex.session_of_log(redact(str(log.path)))
+        found = find(owner) if owner else None
+    return found
+
+
+def _is_other_run(memex: Memex, log: LogFile, run: Run) -> bool:
+    """True where memory takes a run for one that goes on, or what was said since another began for a part of
+    it, and `run` says otherwise.
+    """
+    if run.goes_on and not run.resumed:
+        return False
+    sidecar = _of_session(memex, log, memex.transcripts.sidecar)
+    if sidecar is None or not sidecar.diary:
+        return False
+    said = to_seconds(sidecar.ended_at) or 0.0
+    return sidecar.diary[-1].open or any(said > (to_seconds(moment) or 0.0) for moment in run.resumed)
 
 
 def _usable(session_id: str) -> bool:

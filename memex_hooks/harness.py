@@ -34,6 +34,11 @@ class HookEvent:
     prompt: str = ""
     config_dir: str = ""
 
+    @property
+    def resumes(self) -> bool:
+        """True where somebody comes back to a session; after a compaction they were there all along."""
+        return self.kind == "started" and self.source == "resume"
+
 
 @dataclass(slots=True)
 class LogFile:

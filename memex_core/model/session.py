@@ -13,6 +13,8 @@ from typing import Any, Literal, NotRequired, Protocol, TypedDict, get_args
 Role = Literal["user", "agent", "tool"]
 ROLES = get_args(Role)
 SessionKind = Literal["user", "subagent", "internal"]
+RUN_ENDS_AFTER_S = 6 * 3600.0
+"""After so long a silence, whoever goes on with a session has come back to it."""
 
 
 class TurnStreamEntry(TypedDict):
@@ -150,6 +152,20 @@ class TurnSource(Protocol):
     def __iter__(self) -> Iterator[Turn]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is known of the runs of a session, each from a start or resume to its end.
+
+    `goes_on`: more of the last one may follow; what is said after one that ended is another. `resumed`: when
+    runs began that were not the first (ISO 8601, ascending), as far as somebody saw it; what was asked before
+    belongs to earlier ones. `answered`: the agent has finished an answer since.
+    """
+
+    goes_on: bool = False
+    resumed: tuple[str, ...] = ()
+    answered: bool = False
+
+
 @dataclass(slots=True)
 class Session:
     """What a reader gives.
@@ -160,7 +176,8 @@ class Session:
     when the log itself began (a fork's log is younger than the records copied into it). `skipped` counts
     what could not be read, by reason. `open_calls` are tool calls still without a result at the end of the
     log ({"tool_name", "query"}): they become turns when they are answered or given up. `replaces` where a
-    caller gives the whole transcript anew: nothing that was kept of it before outlives it.
+    caller gives the whole transcript anew: nothing that was kept of it before outlives it. `run` is for the
+    caller to say: the diary has one event for each.
     """
 
     header: Header
@@ -178,3 +195,4 @@ class Session:
     reader_version: int = 1
     turn_count: int = 0
     replaces: bool = False
+    run: Run = Run()

@@ -34,7 +34,8 @@ class KeptNode:
 @dataclass(slots=True)
 class ToldEvent:
     """An event of the diary that tells of this session: its day and exact instant, a digest of its content,
-    and the turn up to which it tells (number and id).
+    and the turn up to which it tells (number and id). `open`: the run that it tells of may go on; the key is
+    there for such an event alone.
     """
 
     date: str
@@ -42,6 +43,10 @@ class ToldEvent:
     sha256: str
     turn: int
     turn_id: str = ""
+    open: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "open" or value}
 
 
 @dataclass(slots=True)
@@ -108,7 +113,7 @@ class Sidecar:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["sources"] = [asdict(source) for source in self.sources]
         data["nodes"] = [node.to_dict() for node in self.nodes]
-        data["diary"] = [asdict(event) for event in self.diary]
+        data["diary"] = [event.to_dict() for event in self.diary]
         rows = [[getattr(response, name) for name in RESPONSE_FIELDS] for response in self.responses]
         data["responses"] = {"fields": list(RESPONSE_FIELDS), "rows": rows}
         return data

@@ -7,51 +7,34 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from told_sessions import (
+    FIXED,
+    HELLO,
+    MORE,
+    NOTED,
+    cut_off_before_the_sidecar,
+    day,
+    events,
+    journal,
+    moment,
+    session,
+    told,
+    tree,
+)
 
 from memex_core.config import CaptureConfig, MemexConfig
 from memex_core.memex import Memex
 from memex_core.memory.episode import Exchange
 from memex_core.memory.session_event import LINE_CHARS, event_content
-from memex_core.model.item import DiaryEvent
-from memex_core.model.session import Header, Response, Session, Turn
+from memex_core.model.session import Response
 from memex_core.model.sidecar import Sidecar
 from memex_core.store.diary import Diary
 from memex_core.text.blocks import is_representable, item_links
 from memex_core.text.links import parse_links
-
-Said = tuple[str, str, str]
-"""(minutes past 10:00 UTC, role, words); the turn's id follows from them."""
-HELLO = ("00", "user", "I prefer ruff over flake8.")
-NOTED = ("01", "agent", "Noted.")
-MORE = ("20", "user", "Now fix the build.")
-FIXED = ("25", "agent", "Fixed it.\n\nThe pin was wrong.")
-
-
-class Turns:
-    """Turns as a reader gives them: fresh ones at every iteration."""
-
-    def __init__(self, *said: Said) -> None:
-        self.said = said
-
-    def __iter__(self) -> Iterator[Turn]:
-        for number, (minute, role, text) in enumerate(self.said, 1):
-            yield Turn(role, text, moment(minute), number, id=f"{minute}{role}".rjust(12, "0"))  # type: ignore[arg-type]
-
-
-def moment(minute: str) -> str:
-    return f"2026-09-15T{10 + int(minute) // 60}:{int(minute) % 60:02d}:00.250Z" if minute else ""
-
-
-def session(name: str, *said: Said, **fields: Any) -> Session:
-    begun, ended = moment(said[0][0]), moment(said[-1][0])
-    header = Header("test", name, "", begun, ended, 60.0, {"cwd": "/home/dev/shop"})
-    fields = {"born_at": begun, "turn_count": len(said)} | fields
-    return Session(header, Turns(*said), **fields)
 
 
 @pytest.fixture
@@ -67,36 +50,6 @@ def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-
-
-def events(memex: Memex) -> list[DiaryEvent]:
-    return list(Diary(memex.root).events())
-
-
-def told(memex: Memex) -> list[str]:
-    """The contents of all events, their last line, which leads to the session, left out."""
-    return [event.content.rpartition("\n")[0] for event in events(memex)]
-
-
-def day(memex: Memex, date: str = "2026-09-15") -> Path:
-    return memex.root / "diary" / f"{date}.md"
-
-
-def tree(root: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file() and "mem.db" not in path.name and path.name not in (".lock", "memex.log")
-    }
-
-
-def journal(memex: Memex) -> list[dict[str, Any]]:
-    lines = (memex.root / "journal.jsonl").read_text("utf-8").splitlines()
-    return [
-        line
-        for line in map(json.loads, lines)
-        if "diary" in (line["action"], line["file" if "file" in line else "action"].split("/")[0])
-    ]
 
 
 # --- one event a session
@@ -294,12 +247,6 @@ def test_a_day_that_cannot_be_written_costs_the_event_alone(memex: Memex, bad: s
 # --- a capture that was cut off
 
 
-def cut_off_before_the_sidecar(memex: Memex, earlier: bytes | None) -> None:
-    """The memory as it is when the last writer was killed right before it wrote the sidecar of s1."""
-    sidecar = memex.root / "transcripts" / "s1.meta.json"
-    sidecar.unlink() if earlier is None else sidecar.write_bytes(earlier)
-
-
 def test_a_capture_cut_off_before_its_sidecar_is_done_again_without_a_second_event(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
     after = tree(memex.root)
@@ -313,16 +260,17 @@ def test_a_capture_cut_off_before_its_sidecar_is_done_again_without_a_second_eve
     )
 
 
-def test_what_came_after_a_capture_that_was_cut_off_is_one_event_more(memex: Memex) -> None:
+def test_a_capture_that_was_cut_off_has_ended_nothing(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
     first = (memex.root / "transcripts" / "s1.meta.json").read_bytes()
     memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
     cut_off_before_the_sidecar(memex, first)
-    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED, ("40", "user", "Push it.")))
-    assert [line.splitlines()[0] for line in told(memex)] == [
-        "Asked: I prefer ruff over flake8.",
-        "Asked: Now fix the build.",
-        "Asked: Push it.",
+    memex.remember(
+        session("s1", HELLO, NOTED, MORE, FIXED, ("40", "user", "Push it."), ("41", "agent", "Ok."))
+    )
+    assert told(memex) == [
+        "Asked: I prefer ruff over flake8.\nAnswer: Noted.",
+        "Asked: Now fix the build.\nAnswer: Ok.",
     ]
 
 

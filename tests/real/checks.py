@@ -89,6 +89,14 @@ def assert_remembered(driver: Driver, session_id: str, kept: Kept, title: str) -
     assert source in best["sources"]
 
 
+def told(house: House, session_id: str) -> list[tuple[str, str]]:
+    """What was asked and what was answered in each event that the diary has of a session."""
+    events = house.json("memex", "diary", "2000-01-01..2999-12-31")
+    lines = [event["content"].splitlines() for event in events if event["source_conv"] == session_id]
+    assert all(link == f"Session: [[{session_id}]] in demo" for *_, link in lines), lines
+    return [(asked.removeprefix("Asked: "), answer.removeprefix("Answer: ")) for asked, answer, _ in lines]
+
+
 def preference(house: House) -> dict[str, Any]:
     """The page of the preference that the prompts state."""
     found = [page for page in house.pages("preference") if page["title"] == PREFERENCE_TITLE]

@@ -16,6 +16,7 @@ from checks import (
     nodes,
     preference,
     spoken_before_tool,
+    told,
 )
 from driver import Driver
 from loopback_model import ANSWER, HANG, TRIGGER
@@ -68,6 +69,17 @@ def test_a_resumed_session_extends_its_transcript(driver: Driver, project: Path)
     driver.assert_hooks_were_silent(session_id)
     assert disjoint(driver.house.usage()[session_id]) == driver.independent_counts()[session_id]
     assert_next_session_is_told(driver, project)
+    assert told(driver.house, session_id) == [(PREFERENCE, ANSWER), (SECOND, ANSWER)]
+
+
+def test_runs_of_a_session_in_quick_succession_are_one_event_each(driver: Driver, project: Path) -> None:
+    """The worker of one run may find the next one in the log already."""
+    session_id = driver.ask(PREFERENCE, project)
+    driver.resume(session_id, SECOND, project)
+    driver.resume(session_id, QUESTION, project)
+    driver.house.settle()
+    asked = [PREFERENCE, SECOND, QUESTION]
+    assert told(driver.house, session_id) == [(prompt, ANSWER) for prompt in asked]
 
 
 def test_a_fork_holds_only_its_own_turns_and_counts_only_its_own_tokens(
@@ -110,6 +122,7 @@ def test_an_interactive_session_that_ends_by_itself_is_in_memory(driver: Driver,
         driver, session_id, project, [*first, ("user", SECOND), ("agent", ANSWER)], responses=3
     )
     assert_remembered(driver, session_id, kept, title=f"{PREFERENCE} {TRIGGER}")
+    assert told(driver.house, session_id) == [(f"{PREFERENCE} {TRIGGER}", ANSWER)]
     driver.assert_hooks_were_silent(session_id)
     assert disjoint(driver.house.usage()[session_id]) == driver.independent_counts()[session_id]
     assert_next_session_is_told(driver, project)
@@ -136,6 +149,7 @@ def test_a_session_that_was_killed_is_completed_when_the_next_one_starts(
     said = [("user", PREFERENCE), ("agent", ANSWER), ("user", unfinished)]
     kept = assert_kept(driver, session_id, project, said, responses=1)
     assert_remembered(driver, session_id, kept, title=PREFERENCE)
+    assert told(driver.house, session_id) == [(PREFERENCE, ANSWER)]
     assert f"{session_id}#3" in [source for page in nodes(driver.house) for source in page["sources"]]
     assert disjoint(driver.house.usage()[session_id]) == driver.independent_counts()[session_id]
     assert_next_session_is_told(driver, project)
