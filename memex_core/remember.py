@@ -29,6 +29,7 @@ from memex_core.session_pages import SessionPages
 from memex_core.store.journal import Forgotten, ForgottenSession, Journal
 from memex_core.store.transcripts import StagedTurns, Transcripts
 from memex_core.text.instant import to_seconds
+from memex_core.vectors.keys import forget_keys
 
 LOCK_TIMEOUT_S = 60.0
 
@@ -105,8 +106,12 @@ class Remembering:
             self.journal.forget_session(_own_part(sidecar), self.now())
             said = self._exchanges(session_id)
             kept = self.pages.forget(sidecar) + self.diary.forget(sidecar, said)
+            forget_keys(paths.vector_dirs(self.root)[0], lambda key: not self._has_page(key.file))
             self.transcripts.remove(session_id)
             return kept
+
+    def _has_page(self, name: str) -> bool:
+        return (paths.docs_dir(self.root) / f"{name}.md").exists()
 
     def _turns_of_others(self, fresh: Sidecar, others: list[Sidecar]) -> set[str]:
         """The ids of turns that an earlier one of `others` holds, or a deleted session held. A parent found

@@ -13,6 +13,7 @@ from meaningful_memory import Meaningful, configure, keys_of
 from memex_program import memex_cli
 
 from memex_core.memex import Memex
+from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
 from memex_hooks.doctor import examine
 
 
@@ -101,6 +102,16 @@ def test_the_name_of_a_forgotten_page_leaves_the_keys(memory: Meaningful) -> Non
     shutil.move(memory.root / "kept.toml", memory.root / "memex.toml")
     assert memex_cli("embed").json["embedded"] == 0
     assert not keys.exists()
+
+
+def test_the_names_of_a_deleted_session_leave_the_keys(memory: Meaningful) -> None:
+    turn = TurnStreamEntry(role="user", content="Buy the hidden vehicle", ts="2026-03-10T10:00:00Z", turn=1)
+    Memex(memory.root).ingest_transcript(IngestTranscriptInput(session_id="s1", turns=[turn]))
+    memex_cli("embed")
+    keys = memory.root / "page-vectors" / "vectors.keys.jsonl"
+    assert "hidden" in keys.read_text()
+    memex_cli("sessions", "delete", "s1", "--yes")
+    assert "hidden" not in keys.read_text() and "Secret plan" in keys.read_text()
 
 
 def test_a_backup_leaves_vectors_and_the_key_out(memory: Meaningful, tmp_path: Path) -> None:
