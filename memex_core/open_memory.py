@@ -10,6 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,6 +39,7 @@ from memex_core.store.journal import Forgotten, Journal
 from memex_core.store.recall_fold import recalls_of
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
+from memex_core.text.instant import to_seconds
 
 HEAL_EVERY_S = 2.0
 """A library, server or hook looks at the files again after this long, or where it knows of a change; a
@@ -119,7 +121,7 @@ class OpenMemory:
         started = time.perf_counter()
         limit = self.config.bm25.default_top_k if top_k is None else top_k
         filters = _checked(query, limit, Filters(node_type, time_range, tags or [], project), budget)
-        window = diary_window(query, time_range, self.now())
+        window = diary_window(query, filters.time_range, self.now())
         report = self.heal()
         question, remark = self._by_meaning.add_to(
             Question(query, limit, filters, include_expired, window, explain=explain),
@@ -231,7 +233,6 @@ class OpenMemory:
 
         report = self.heal(force=True)
         summaries = self.list_sessions()
-        broken = self._ask_links(lambda links: links.broken_links())
         return {
             "version": __version__,
             "memory_root": str(self.root),
@@ -243,7 +244,7 @@ class OpenMemory:
             "index_note": report.note,
             "journal_mode": self.index.journal_mode,
             "journal_mode_reason": self.index.journal_mode_reason,
-            "broken_links": [f"{path} -> {key}" for path, key in broken],
+            "broken_links": self.broken_links(),
             "page_warnings": self.page_warnings(),
             "config_file": str(paths.config_path(self.root)),
             "config": acting_settings(self.root, self.config, self.retriever),
@@ -261,6 +262,10 @@ class OpenMemory:
             return tokens_today(self.root)
         except OSError as error:
             return f"unknown: {error.strerror}"
+
+    def broken_links(self) -> list[str]:
+        """`<path> -> <what the link says>` of every link that leads nowhere."""
+        return [f"{path} -> {key}" for path, key in self._ask_links(lambda links: links.broken_links())]
 
     def page_warnings(self) -> list[str]:
         """Pages that could be read only in part, and why."""
@@ -345,11 +350,18 @@ def _checked(query: str, top_k: int, filters: Filters, budget: int | None) -> Fi
             raise WrongValue("time_range must be a pair: from when, until when")
         for end in filters.time_range:
             typed.check_text("time_range", end, optional=True)
+        filters = replace(filters, time_range=_in_order(*filters.time_range))
     if budget is not None:
         typed.check_whole_number("budget", budget)
         if budget < 1:
             raise WrongValue(f"a budget must be at least 1 token, not {budget}")
     return filters
+
+
+def _in_order(begin: str | None, end: str | None) -> tuple[str | None, str | None]:
+    """The bounds of a time range, the earlier one first."""
+    first, last = to_seconds(begin), to_seconds(end, end=True)
+    return (end, begin) if first is not None and last is not None and first > last else (begin, end)
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -134,7 +134,7 @@ def recall_result(question: Question, found: Found, note: str, budget: int | Non
         found.hits[:kept],
         found.total,
         note="; ".join(filter(None, (note, *_notes(question, found)))),
-        window=(window.start, window.end) if window else None,
+        window=_days(window) if window else None,
         window_words=window.said if window else "",
         window_widened=window is not None and window.widened,
         search_engine="bm25" if question.meaning is None else "bm25+vectors",
@@ -143,6 +143,13 @@ def recall_result(question: Question, found: Found, note: str, budget: int | Non
         terms=found.terms,
         broken_links=list(dict.fromkeys(found.broken_links)),
     )
+
+
+def said_days(first: str | None, last: str | None) -> str:
+    """The days of a window in words; None is an open side."""
+    if first is None or last is None:
+        return f"from {first} on" if first else f"up to {last}" if last else "all days"
+    return first if first == last else f"{first} to {last}"
 
 
 def cost(hit: RecallHit) -> int:
@@ -168,6 +175,11 @@ def _mentioned(query: str, today: date) -> tuple[tuple[str, ...], tuple[str, str
     return tuple(words), (meant.start.isoformat(), meant.end.isoformat()), meant.words
 
 
+def _days(window: Window) -> tuple[str | None, str | None]:
+    first = None if window.start == FIRST_DAY else window.start
+    return first, None if window.end == LAST_DAY else window.end
+
+
 def _day(text: str | None) -> str | None:
     """The local day of a bound. None for one that is open, or no date: the filter of pages refuses that."""
     text = (text or "").strip()
@@ -185,6 +197,6 @@ def _notes(question: Question, found: Found) -> Iterator[str]:
     if window is None and question.filters.node_type == EVENT:
         yield "the diary is closed: the query names no days that have events, and no range does"
     if window is not None and window.widened:
-        yield f"no event in the days asked for; a day more at both sides: {window.start} to {window.end}"
+        yield f"no event in the days asked for; a day more at both sides: {said_days(*_days(window))}"
     if found.links_left_out:
         yield f"{found.links_left_out} more linked items are not listed"

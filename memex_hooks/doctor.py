@@ -163,6 +163,9 @@ def _index_findings(root: Path) -> Iterator[Finding]:
         yield Finding("warn", f"page: {warning}", "memex list --warnings")
     if not problems:
         yield Finding("ok", f"the index is sound ({memex.index.count()} pages)")
+    broken = memex.broken_links()
+    if broken:
+        yield Finding("ok", f"links that lead nowhere: {len(broken)}; memex links --broken shows them")
     by_meaning = memex.vectors_problem()
     if by_meaning:
         yield Finding("warn", f"recall by meaning: {by_meaning}", "memex embed --anew")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memex_core import paths
-from memex_core.cli.arguments import chosen_project, refusing_arguments
+from memex_core.cli.arguments import chosen_project, date_option, refusing_arguments
 from memex_core.cli.output import (
     counted,
     examples,
@@ -41,17 +41,11 @@ TYPES = (*paths.NODE_TYPES, "item", "event")
     "--type", "node_type", type=click.Choice(TYPES), help="Only pages of this type, items or events."
 )
 @click.option("--tag", "tags", multiple=True, help="Only pages with this tag; repeat for more, all must fit.")
-@click.option(
-    "--since",
-    default=None,
-    metavar="DATE",
-    help="Changed (episodes: begun) on or after this date, and events of the diary from then on.",
+@date_option(
+    "--since", "Changed (episodes: begun) on or after this date, and events of the diary from then on."
 )
-@click.option(
-    "--until",
-    default=None,
-    metavar="DATE",
-    help="Changed (episodes: begun) on or before this date, and events of the diary up to then.",
+@date_option(
+    "--until", "Changed (episodes: begun) on or before this date, and events of the diary up to then."
 )
 @click.option(
     "--project",
@@ -133,9 +127,11 @@ def _print_result(result: RecallResult, explain: bool) -> None:
 
 
 def _print_question(result: RecallResult) -> None:
+    from memex_core.recalling import said_days
+
     click.echo(f"searched for: {shown(', '.join(result.terms)) or 'no word'}")
     if result.window is not None:
-        days = " to ".join(dict.fromkeys(result.window))
+        days = said_days(*result.window)
         said = f" ({shown(result.window_words)})" if result.window_words else ""
         click.echo(f"diary: {days}{said}{', widened by a day' if result.window_widened else ''}")
     if result.broken_links:

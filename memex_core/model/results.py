@@ -52,9 +52,10 @@ class RecallResult:
     """Seed 000 §5.1; `note` says what was not as usual: the answer came from the files because the index
     could not be used, or the diary's window was widened.
 
-    `window` are the first and last day of the diary that was open, `window_words` what in the query opened
-    it. `dropped` are the slugs of what was over the budget, `tokens` what the rest takes, where either was
-    asked for. `terms` are what was searched for, `broken_links` the item links of the hits that lead nowhere.
+    `window` are the first and last day of the diary that was open, None for a side without an end;
+    `window_words` what in the query opened it. `dropped` are the slugs of what was over the budget, `tokens`
+    what the rest takes, where either was asked for. `terms` are what was searched for, `broken_links` the
+    item links of the hits that lead nowhere.
     """
 
     query: str
@@ -63,7 +64,7 @@ class RecallResult:
     search_engine: Literal["bm25", "bm25+vectors"] = "bm25"
     search_time_ms: float = 0.0
     note: str = ""
-    window: tuple[str, str] | None = None
+    window: tuple[str | None, str | None] | None = None
     window_words: str = ""
     window_widened: bool = False
     tokens: int = 0

@@ -1,5 +1,6 @@
-"""`vectors.keys.jsonl`: which matrix is the current one, and whose each of its rows is (seed 002). Without numpy:
-forgetting comes by here.
+"""`vectors.keys.jsonl`: which matrix is the current one, and whose each of its rows is (seed 002).
+
+Without numpy: forgetting comes by here.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NOBODY = Key("", "", "")
 
 
 def read_keys(folder: Path) -> tuple[dict[str, Any], list[Key]]:
-    """(header, keys in the order of the rows); ({}, []) for a file that is not there or not what it should be."""
+    """(header, keys in the order of the rows); ({}, []) for no such file, and for one of another shape."""
     try:
         with open_regular(folder / KEYS_FILE) as file:
             data = file.read(MAX_BYTES + 1)

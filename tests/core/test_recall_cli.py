@@ -85,3 +85,27 @@ def test_what_an_item_says_cannot_steer_the_terminal(memory: WikiAndDiary) -> No
     assert (
         "\x1b[2J" not in shown and "\x1b]0" not in shown and "\x9b" not in shown and "\x1b[31m" not in shown
     )
+
+
+def test_a_bound_that_is_no_date_is_refused(root: Path) -> None:
+    for bound in ("", "soon", "2026-13-01"):
+        done = memex_cli("recall", "x", "--since", bound)
+        assert done.returncode == 2 and "is not a date such as" in done.stderr
+
+
+def test_bounds_the_wrong_way_round_mean_the_days_between_them(root: Path) -> None:
+    memory = WikiAndDiary(root)
+    memory.day("2026-03-10", ("08:30", "saw a heron"))
+    memory.write("Heron", "a heron", updated="2026-03-10T12:00:00Z")
+    one = memex_cli("recall", "heron", "--since", "2026-03-01", "--until", "2026-03-20").json["hits"]
+    other = memex_cli("recall", "heron", "--since", "2026-03-20", "--until", "2026-03-01").json["hits"]
+    assert [hit["slug"] for hit in one] == [hit["slug"] for hit in other] == ["heron", "2026-03-10#0"]
+
+
+def test_a_window_that_is_open_on_one_side_is_told_as_such(root: Path) -> None:
+    WikiAndDiary(root).day("2026-03-10", ("08:30", "saw a heron"))
+    assert memex_cli("recall", "heron", "--since", "2026-03-01").json["window"] == ["2026-03-01", None]
+    said = memex_cli("recall", "heron", "--since", "2026-03-01", "--explain", "--text").stdout
+    assert "diary: from 2026-03-01 on" in said
+    said = memex_cli("recall", "heron", "--until", "2026-04-01", "--explain", "--text").stdout
+    assert "diary: up to 2026-04-01" in said
