@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memex_core.model.item import RecallItem
+from memex_core.model.item import RecallItem, origin_of
 from memex_core.model.node import WikiNode
 from memex_core.paths import FOLDER_OF_TYPE, NODE_TYPES, TYPE_OF_FOLDER
 from memex_core.text.blocks import (
@@ -30,8 +30,6 @@ from memex_core.text.clean import clean_text
 from memex_core.text.instant import to_iso, to_seconds
 from memex_core.text.links import link_key, name_key, parse_links
 
-ORIGIN_KEY = "wikimem"
-"""The key of front matter that holds what an imported item said: file, name, order, owner, source, ts."""
 _LOOKALIKES = str.maketrans({":": "\uff1a", "|": "\uff5c", "#": "\uff03", "[": "\uff3b", "]": "\uff3d"})
 _PAGE_LINK = re.compile(r"(?<!\\)\[\[([^\[\]|\r\n]{1,300}?)(?:\\?\|[^\[\]\r\n]{0,300})?\]\]")
 _ITEM_LINK = re.compile(r"(?<!\\)\[\[([^\[\]\n:|]{1,300}):([^\[\]\n:|]{1,300})\]\]")
@@ -71,14 +69,6 @@ def name_for(title: str, taken: Container[str] = ()) -> str:
     while name in taken:
         name, number = f"{base} ({number})", number + 1
     return name
-
-
-def origin_of(page: WikiNode) -> dict[str, str]:
-    """What the page says about the item it was imported from; {} where it was not."""
-    said = page.extra.get(ORIGIN_KEY)
-    if not isinstance(said, dict):
-        return {}
-    return {key: value for key, value in said.items() if isinstance(value, str)}
 
 
 def provenance_of(page: WikiNode) -> Provenance:

@@ -13,13 +13,12 @@ from typing import Any, Literal
 from memex_core.archive.wikimem_items import (
     Key,
     item_hash,
-    origin_of,
     page_keys,
     text_hash,
     type_of_file,
 )
 from memex_core.archive.wikimem_records import Record
-from memex_core.model.item import RecallItem
+from memex_core.model.item import RecallItem, origin_of
 from memex_core.model.node import WikiNode
 from memex_core.paths import FOLDER_OF_TYPE
 from memex_core.text.blocks import item_name, normalized

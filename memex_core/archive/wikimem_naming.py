@@ -16,14 +16,13 @@ from memex_core.archive.wikimem_items import (
     item_hash,
     items_of,
     name_for,
-    origin_of,
     provenance_of,
     type_of_file,
 )
 from memex_core.archive.wikimem_merge import Wanted
 from memex_core.archive.wikimem_records import Record
 from memex_core.errors import InvalidName
-from memex_core.model.item import checked_name
+from memex_core.model.item import checked_name, origin_of
 from memex_core.model.node import WikiNode
 from memex_core.text.blocks import Provenance
 

@@ -10,7 +10,6 @@ from memex_core import paths
 from memex_core.archive.import_export import ImportExport
 from memex_core.archive.page_node import node_of_file
 from memex_core.archive.wikimem_items import (
-    ORIGIN_KEY,
     Key,
     body_of,
     iso_of,
@@ -22,6 +21,7 @@ from memex_core.archive.wikimem_matching import Match, Matching
 from memex_core.archive.wikimem_records import Record
 from memex_core.archive.wikimem_report import WikimemImportReport
 from memex_core.files.regular import read_regular
+from memex_core.model.item import ORIGIN_KEY
 from memex_core.model.node import WikiNode
 from memex_core.model.results import ImportReport
 from memex_core.text.blocks import normalized

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -56,8 +57,17 @@ def completions(names: Iterable[str], incomplete: str, help: str | None = None) 
     return [CompletionItem(name, help=help) for name in itertools.islice(fitting, MAX_COMPLETIONS)]
 
 
+class _File(click.Path):
+    """The name of a file; "" names none, though a path of it is the current folder."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if value == "":
+            self.fail("an empty name", parameter, context)
+        return super().convert(value, parameter, context)
+
+
 TYPE = click.Choice(paths.NODE_TYPES)
-FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = _File(dir_okay=False, path_type=Path)
 page_argument = click.argument("slug", shell_complete=complete_page)
 type_option = click.option("--type", "node_type", type=TYPE, help="Only pages of this type.")
 which_type_option = click.option("--type", "node_type", type=TYPE, help="Where two pages of that name exist.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import date
 from itertools import groupby
+from pathlib import Path
 
 import click
 
@@ -23,11 +25,15 @@ from memex_core.cli.output import (
 from memex_core.cli.text_argument import stored_text
 from memex_core.files.timed_log import timed_log
 from memex_core.model.item import DiaryEvent
+from memex_core.store.block_file import BlockFiles
 from memex_core.store.diary import Diary
 from memex_core.text.time_words import time_window
 
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
+_WORD = re.compile(r"\w+")
 _WANTED = "write it as 2026-09-15, yesterday, last week or 2026-09-01..2026-09-15"
+_SMALL_WORDS = {"a", "at", "during", "for", "from", "in", "of", "on", "the"}
+"""What may stand beside the words that name days, and says no more."""
 
 
 class _DaysOrCommand(click.Group):
@@ -71,13 +77,16 @@ def diary(as_json: bool) -> None:
 @with_json
 def show(days: tuple[str, ...], as_json: bool) -> None:
     """The events of a day, or of several."""
-    first, last = _days(" ".join(days))
+    first, last = _days(" ".join(days) if days else "today")
     memory = open_to_read()
     found = Diary(memory.root, memory.journal)
+    if first == last:
+        BlockFiles(memory.root, paths.diary_dir(memory.root)).read(first)  # raises where it cannot be read
     with refusing_arguments():
         events = found.day(first) if first == last else found.window(first, last)
     for path, why in found.problems():
-        warn(f"{path} {why}")
+        if min(first, last) <= Path(path).stem <= max(first, last):
+            warn(f"{path} {why}")
     if as_json:
         print_json([_row(event) for event in events])
     elif events:
@@ -111,7 +120,7 @@ def add(
 ) -> None:
     """Add an event.
 
-    Without TEXT it is what is piped in. An event is never changed by a later one.
+    Without TEXT, or where that is -, it is what is piped in. An event is never changed by a later one.
     """
     content = stored_text(" ".join(text) if text else None)
     when = _one_day(day) if day is not None else None
@@ -129,10 +138,12 @@ def add(
 def _days(text: str) -> tuple[str, str]:
     """The first and last day that a person means. Raises click.UsageError."""
     begin, dots, end = (part.strip() for part in text.partition(".."))
+    if ".." in end:
+        raise _no_day(text)
     if dots:
         first, last = _window(begin) if begin else None, _window(end) if end else None
         return first[0] if first else FIRST_DAY, last[1] if last else LAST_DAY
-    return _window(begin or "today")
+    return _window(begin)
 
 
 def _one_day(text: str) -> str:
@@ -146,9 +157,13 @@ def _window(text: str) -> tuple[str, str]:
     if paths.is_day_name(text):
         return text, text
     found = time_window(text, date.today())
-    if found is None:
-        raise click.UsageError(f"not a day: {shown(text)[:80]!r}; {_WANTED}")
+    if found is None or not _SMALL_WORDS.issuperset(_WORD.findall(text.replace(found.words, " ", 1).lower())):
+        raise _no_day(text)
     return found.start.isoformat(), found.end.isoformat()
+
+
+def _no_day(text: str) -> click.UsageError:
+    return click.UsageError(f"not a day: {shown(text)[:80]!r}; {_WANTED}")
 
 
 def _row(event: DiaryEvent) -> dict[str, str | None]:

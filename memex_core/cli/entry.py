@@ -8,6 +8,7 @@ interrupted
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -21,6 +22,9 @@ from memex_core.errors import MemexError
 EXIT_STATUS = (
     "Exit status: 0 done, 1 failed (the message says why), 2 wrong arguments, 3 unexpected, 130 interrupted."
 )
+
+
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def run(group: click.Group, program: str, arguments: Sequence[str] | None = None) -> None:
@@ -96,10 +100,22 @@ def _status_of(error: BaseException, program: str, chosen: dict[str, str]) -> in
         _discard_output()
         return 0
     if isinstance(error, OSError):
-        return _say(program, f"{error.filename or ''}: {error.strerror or error}".lstrip(": "))
+        return _say(program, f"{_place(error)}: {error.strerror or error}".lstrip(": "))
     if isinstance(error, (SystemExit, GeneratorExit)):
         raise error
     return _unexpected(error, program, chosen)
+
+
+def _place(error: OSError) -> str:
+    """What failed: a file, or the folder of one that is ours for a moment. What cannot be written and has no
+    name is standard output.
+    """
+    from memex_core.files.atomic import TEMP_PREFIX, TEMP_SUFFIX
+
+    if error.filename:
+        folder, name = os.path.split(os.fsdecode(error.filename))
+        return folder if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX) else f"{folder}/{name}"
+    return "standard output" if error.errno in _NOT_WRITTEN else ""
 
 
 def _unexpected(error: BaseException, program: str, chosen: dict[str, str]) -> int:

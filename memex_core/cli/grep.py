@@ -24,6 +24,7 @@ from memex_core.cli.output import (
     examples,
     open_to_read,
     print_json,
+    shown,
     warn,
     without_controls,
 )
@@ -185,7 +186,7 @@ def _type_of(root: Path, name: str) -> str:
 def _print(found: Iterator[Line]) -> int:
     count = 0
     for name, number, line in found:
-        click.echo(f"{without_controls(name)}:{number}: {without_controls(line)}")
+        click.echo(f"{shown(name)}:{number}: {without_controls(line)}")
         count += 1
     return count
 

@@ -30,7 +30,7 @@ from memex_core.cli.text_argument import stored_text
 from memex_core.errors import MemexError, NotFound
 from memex_core.files.timed_log import timed_log
 from memex_core.model.item import RecallItem
-from memex_core.store.block_file import SUFFIX, BlockFiles
+from memex_core.store.block_file import SUFFIX, BlockFiles, is_stem
 from memex_core.store.recallfiles import RecallFileStore
 
 
@@ -90,7 +90,8 @@ def add(
 ) -> None:
     """Write an item, as the last of its file.
 
-    One of the same name is replaced. Without TEXT it comes from --body-file, or from what is piped in.
+    One of the same name is replaced. Without TEXT it comes from --body-file, or from what is piped in, as it
+    does where TEXT is -.
     """
     content = stored_text(text, body_file)
     memex = open_memex()
@@ -160,7 +161,7 @@ def list_items(file: str | None, as_json: bool) -> None:
     if as_json:
         print_json([_row(each, with_file=file is None) for each in found])
     elif found:
-        rows = [[each.file, each.name[:40], shown(each.content[:300])[:80]] for each in found]
+        rows = [[each.file[:40], each.name[:40], shown(each.content[:300])[:80]] for each in found]
         print_table(rows, ["FILE", "NAME", "CONTENT"])
     else:
         click.echo("no items" if file is None else f"no items in {shown(file)}")
@@ -172,5 +173,9 @@ def _row(found: RecallItem, *, with_file: bool) -> dict[str, Any]:
 
 
 def _refuse_unreadable(root: Path, file: str) -> None:
-    """Raise BadBlockFile where the file is there and cannot be read: it is not the same as an empty one."""
+    """Raise BadBlockFile where the file is there and cannot be read: it is not the same as an empty one.
+    NotFound for a name that no file has.
+    """
+    if not is_stem(file):
+        raise NotFound("RecallFile", file[:80], hint="memex item list names all")
     BlockFiles(root, paths.wiki_dir(root)).read(file)

@@ -18,14 +18,24 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-@click.command(epilog=examples("memex links zephyr", "memex links --broken", "memex links --graph | jq keys"))
+@click.command(
+    epilog=examples(
+        "memex links zephyr",
+        "memex links pets:cat",
+        "memex links --broken",
+        "memex links --graph | jq keys",
+    )
+)
 @click.argument("slug", required=False, shell_complete=complete_page)
 @which_type_option
 @click.option("--broken", is_flag=True, help="Every link of the memory whose page does not exist.")
 @click.option("--graph", is_flag=True, help="Every page with links, and where they lead.")
 @with_json
 def links(slug: str | None, node_type: str | None, broken: bool, graph: bool, as_json: bool) -> None:
-    """What a page links to, what links to it, what is broken."""
+    """What a page links to, what links to it, what is broken.
+
+    Also of an item, FILE:NAME, or of an event, 2026-09-15#0 for the first of that day.
+    """
     if sum((slug is not None, broken, graph)) != 1:
         raise click.UsageError("say which links: those of a page, --broken or --graph")
     memex = open_to_read()
@@ -53,10 +63,7 @@ def _ask(memex: OpenMemory, question: Callable[[LinkManager], Answer]) -> Answer
 
 
 def _print_page(memex: OpenMemory, slug: str, node_type: str | None, as_json: bool) -> None:
-    page = memex.read(slug, node_type)
-    if page is None:
-        raise NotFound("page", slug, hint="memex list shows all pages")
-    name = f"{page.type}/{page.slug}"
+    name, found, kind = _found(memex, slug, node_type)
     answer = _ask(
         memex,
         lambda known: {
@@ -66,14 +73,26 @@ def _print_page(memex: OpenMemory, slug: str, node_type: str | None, as_json: bo
         },
     )
     if as_json:
-        print_json({"slug": page.slug, "type": page.type, **answer})
+        print_json({"slug": found, "type": kind, **answer})
         return
-    for heading, found in (("links to", answer["outgoing"]), ("linked from", answer["backlinks"])):
-        for each in found:
-            gone = "  (no such page)" if heading == "links to" and each in answer["broken"] else ""
+    for heading, ends in (("links to", answer["outgoing"]), ("linked from", answer["backlinks"])):
+        for each in ends:
+            is_gone = heading == "links to" and each in answer["broken"]
+            gone = f"  (no such {'item' if ':' in each else 'page'})" if is_gone else ""
             click.echo(f"{heading}  {shown(each)}{gone}")
     if not any(answer.values()):
         click.echo("no links")
+
+
+def _found(memex: OpenMemory, slug: str, node_type: str | None) -> tuple[str, str, str]:
+    """(what the index knows it by, slug, type) of the page, item or event that is meant. Raises NotFound."""
+    page = memex.read(slug, node_type)
+    if page is not None:
+        return f"{page.type}/{page.slug}", page.slug, page.type
+    block = None if node_type else _ask(memex, lambda known: known.find(slug))
+    if block is None:
+        raise NotFound("page", slug, hint="memex list shows all pages, memex item list all items")
+    return slug, block.slug, block.node_type
 
 
 def _print_broken(found: list[tuple[str, str]], as_json: bool) -> None:

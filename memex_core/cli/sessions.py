@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,9 +26,11 @@ from memex_core.cli.output import (
     with_json,
 )
 from memex_core.errors import MemexError, NotFound
+from memex_core.store.diary import Diary
 
 if TYPE_CHECKING:
     from memex_core.model.results import SessionSummary
+    from memex_core.open_memory import OpenMemory
 
 project_option = click.option(
     "--project",
@@ -87,15 +90,19 @@ def list_sessions(project: Path | None, every: bool, as_json: bool) -> None:
 def delete(session_id: str, yes: bool, as_json: bool) -> None:
     """Delete a session for good.
 
-    Its transcript, its page and its part in extracted pages; it is never captured again.
+    Its transcript, its page, its events in the diary and its part in extracted pages; it is never captured
+    again. Events that you changed stay.
     """
     memex = open_memex()
     found = memex.find_session(session_id)
     if found is None:
         raise NotFound("session", session_id, hint="memex sessions lists them")
     name = f"{found.session_id} ({shown(found.title) or 'untitled'})"
-    confirm(f"Delete {name}, its page and what you wrote into that page?", yes)
-    _print_deleted([found], as_json, kept=memex.delete_sessions([found.session_id]))
+    events = _events_by_session(memex)
+    parts = ["its page", "what you wrote into that page", *_counted_events([found], events)]
+    confirm(f"Delete {name}, {', '.join(parts[:-1])} and {parts[-1]}?", yes)
+    kept = memex.delete_sessions([found.session_id])
+    _print_deleted([found], as_json, events - _events_by_session(memex), kept=kept)
 
 
 @sessions.command(
@@ -126,14 +133,33 @@ def prune(older_than: str, dry_run: bool, yes: bool, as_json: bool) -> None:
         for summary in memex.list_sessions()
         if (summary.ended_at or summary.started_at or "9") < limit
     ]
+    events = _events_by_session(memex)
     if old and not dry_run:
-        confirm(f"Delete {counted(len(old), 'session')} that ended before {limit[:10]}?", yes)
+        what = f"{counted(len(old), 'session')} that ended before {limit[:10]}"
+        confirm(f"Delete {' and '.join([what, *_counted_events(old, events)])}?", yes)
     kept = [] if dry_run else memex.delete_sessions([summary.session_id for summary in old])
-    _print_deleted(old, as_json, dry_run=dry_run, kept=kept)
+    gone = events if dry_run else events - _events_by_session(memex)
+    _print_deleted(old, as_json, gone, dry_run=dry_run, kept=kept)
+
+
+def _events_by_session(memory: OpenMemory) -> Counter[str]:
+    """How many events of the diary are in the name of a session."""
+    return Counter(event.source_conv or "" for event in Diary(memory.root, memory.journal).events())
+
+
+def _counted_events(summaries: Sequence[SessionSummary], events: Counter[str]) -> list[str]:
+    """`["2 events of the diary"]` of these sessions, [] where there are none."""
+    count = sum(events[summary.session_id] for summary in summaries)
+    return [f"{counted(count, 'event')} of the diary"] if count else []
 
 
 def _print_deleted(
-    summaries: list[SessionSummary], as_json: bool, *, dry_run: bool = False, kept: Sequence[str] = ()
+    summaries: list[SessionSummary],
+    as_json: bool,
+    events: Counter[str],
+    *,
+    dry_run: bool = False,
+    kept: Sequence[str] = (),
 ) -> None:
     if as_json:
         print_json(
@@ -141,11 +167,14 @@ def _print_deleted(
                 "deleted": [] if dry_run else [s.session_id for s in summaries],
                 "matched": [s.session_id for s in summaries],
                 "kept": list(kept),
+                "diary_events": sum(events[s.session_id] for s in summaries),
             }
         )
         return
     for summary in summaries:
-        click.echo(f"{'would delete' if dry_run else 'deleted'} {summary.session_id}  {shown(summary.title)}")
+        told = "".join(f"  ({count})" for count in _counted_events([summary], events))
+        verb = "would delete" if dry_run else "deleted"
+        click.echo(f"{verb} {summary.session_id}  {shown(summary.title)}{told}")
     for name in kept:
         click.echo(f"  {name} stays: another session said it too, or you edited it")
     if not summaries:

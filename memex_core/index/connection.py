@@ -17,7 +17,7 @@ from typing import Literal
 
 from memex_core.errors import MemexError
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 BUSY_TIMEOUT_S = 5.0
 patience: ContextVar[float] = ContextVar("patience", default=BUSY_TIMEOUT_S)
 """How long an operation waits for another process, in seconds: less where a person waits for us."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from memex_core.index.item_links import item_label
-from memex_core.index.kinds import EVENTS, PAGES, kind_of
-from memex_core.index.link_manager import resolve
+from memex_core.index.kinds import EVENTS, ITEMS, PAGES, kind_of
+from memex_core.index.link_manager import ITEM_OF_LINK, resolve
 from memex_core.index.snippets import Snippet, snippets_of
 from memex_core.model.results import RecallHit
 
@@ -37,9 +38,11 @@ class Followed:
     left_out: int = 0
 
 
-def follow_links(db: sqlite3.Connection, best: list[tuple[int, float]]) -> Followed:
-    """The found rows, each followed by the items that it links to: one hop, none twice, and what is found
-    itself keeps its place.
+def follow_links(
+    db: sqlite3.Connection, best: list[tuple[int, float]], hidden: Container[int], *, only_items: bool
+) -> Followed:
+    """The found rows, each followed by the items that it links to, or the pages that were imported from them,
+    but for `hidden` ones: one hop, none twice, and what is found itself keeps its place.
     """
     links = _item_links(db, [page for page, _ in best])
     followed = Followed()
@@ -49,7 +52,7 @@ def follow_links(db: sqlite3.Connection, best: list[tuple[int, float]]) -> Follo
         for target, label in links.get(page, ()):
             if target is None:
                 followed.broken.append(label)
-            elif target not in seen:
+            elif target not in seen and target not in hidden and (kind_of(target) == ITEMS or not only_items):
                 seen.add(target)
                 if len(seen) - len(best) > MAX_LINKED:
                     followed.left_out += 1
@@ -115,15 +118,14 @@ def _list(text: str) -> list[str]:
 
 
 def _item_links(db: sqlite3.Connection, pages: list[int]) -> dict[int, list[tuple[int | None, str]]]:
-    """(id of the item or None, `<file>:<name>`) of each item that a row links to, in the order of its links,
-    by row.
+    """(id of the item, or of the page that was imported from it, or None; `<file>:<name>`) of each item that
+    a row links to, in the order of its links, by row.
     """
     rows = db.execute(
-        """SELECT s.page_id, s.node_type, l.target_path, l.page_key, t.page_id
-           FROM json_each(?) p JOIN wiki_index s ON s.page_id = p.value
-           JOIN item_links l ON l.source_path = s.path
-           LEFT JOIN wiki_index t ON t.path = l.target_path
-           ORDER BY s.page_id, l.place""",
+        f"""SELECT s.page_id, s.node_type, l.target_path, l.page_key, {ITEM_OF_LINK}
+            FROM json_each(?) p JOIN wiki_index s ON s.page_id = p.value
+            JOIN item_links l ON l.source_path = s.path
+            ORDER BY s.page_id, l.place""",
         (json.dumps(pages),),
     ).fetchall()
     found: dict[int, list[tuple[int | None, str]]] = {}
@@ -131,6 +133,5 @@ def _item_links(db: sqlite3.Connection, pages: list[int]) -> dict[int, list[tupl
         is_page = kind_of(page) == PAGES
         if (is_page or target is None) and resolve(db, page_key, node_type) is not None:
             continue  # the page of that name is meant
-        if not (is_page and target is None):  # told as a broken link of the page's
-            found.setdefault(page, []).append((target, item_label(target_path)))
+        found.setdefault(page, []).append((target, item_label(target_path)))
     return found

@@ -1,19 +1,21 @@
 """`[[file:item]]` links as rows (formats page 1.7), found in pages, items and events alike.
 
 The item is meant whose RecallFile and name the link says, letter by letter; inner white space counts as one
-space, as it does in names. Links in code are text.
+space, as it does in names. Where it is not there, the page is meant that was imported from it. Links in code
+are text.
 """
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memex_core.text.blocks import item_links, item_name
+from memex_core.model.item import imported_item
+from memex_core.model.node import WikiNode
+from memex_core.text.blocks import item_of_link
 from memex_core.text.clean import clean_text
-from memex_core.text.links import link_key, prose
+from memex_core.text.links import link_key, link_targets
 
 MAX_LINKS = 10_000
 """Of one page, item or event; nobody writes so many."""
@@ -40,14 +42,19 @@ def item_label(path: str) -> str:
     return f"{file.removesuffix('.md').replace('%23', '#').replace('%25', '%')}:{name}"
 
 
+def origin_path(page: WikiNode) -> str | None:
+    """The path of the item that the page was imported from; None where it was not."""
+    item = imported_item(page)
+    return None if item is None else item_path(*item)
+
+
 def find_item_links(text: str) -> list[ItemLink]:
     """The item links outside code, in the order of their first appearance, MAX_LINKS at most."""
-    if not item_links(text):
-        return []
-    pairs = dict.fromkeys(pair for part in prose(text) for pair in item_links(clean_text(part)))
     keys: dict[str, str] = {}
-    for file, name in itertools.islice(pairs, MAX_LINKS):
-        keys.setdefault(item_path(file, item_name(name)), link_key(f"{file}:{name}"))
+    for target in map(clean_text, link_targets(text)):
+        item = item_of_link(target)
+        if item is not None and len(keys) < MAX_LINKS:
+            keys.setdefault(item_path(*item), link_key(target))
     return list(map(ItemLink, keys, keys.values()))
 
 

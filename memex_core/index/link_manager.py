@@ -1,5 +1,5 @@
 """Links between pages (seed 000 §7, Utility 4; DESIGN §3 rows slug, `[[slug]]`), and from and to items of
-RecallFiles (`[[file:item]]`).
+RecallFiles (`[[file:item]]`), and to the pages that were imported from such.
 
 A link is stored as its key and resolved when it is asked for: a page that appears later mends it. A key
 means the page whose slug it is, else the page whose title it is; of several, one of the source's own type
@@ -16,11 +16,16 @@ from memex_core.files.lock import memory_lock
 from memex_core.index.connection import reading, writing
 from memex_core.index.index_manager import BY_TYPE, find_path
 from memex_core.index.item_links import item_label
-from memex_core.index.kinds import ITEMS, first_id
 from memex_core.index.page_rows import put_links, seal
 from memex_core.index.rebuild import is_as_left, remember_file_as_left
 from memex_core.paths import NODE_TYPES
 from memex_core.text.links import parse_links
+
+ITEM_OF_LINK = f"""ifnull(
+  (SELECT page_id FROM wiki_index WHERE path = l.target_path),
+  (SELECT page_id FROM wiki_index WHERE origin = l.target_path ORDER BY {BY_TYPE} LIMIT 1))"""
+"""SQL: the id of the item to which `l`, a row of item_links, leads, or of the page that was imported from it;
+NULL where there is neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,11 @@ class LinkManager:
                 remember_file_as_left(Path(self.db_path))
         return keys
 
+    def find(self, name: str) -> LinkedPage | None:
+        """The page, item or event that a slug names, `<type>/<slug>` too."""
+        with reading(self.db_path) as db:
+            return _page(db, name)
+
     def get_outgoing(self, slug: str) -> list[str]:
         """The slugs of what the page, item or event links to, and the keys of its broken links, sorted."""
         with reading(self.db_path) as db:
@@ -98,21 +108,21 @@ class LinkManager:
             return sorted({key for key, target in _edges(db, source) if target is None})
 
     def broken_links(self) -> list[tuple[str, str]]:
-        """(path of the page, item or event, key) of every broken link, sorted."""
+        """(path of the page, item or event, key) of every broken link, sorted. The key of a link to an item
+        is `<file>:<name>`.
+        """
         with reading(self.db_path) as db:
             page_links = db.execute(
                 """SELECT l.source_path, l.target_slug, w.node_type
                    FROM wiki_links l JOIN wiki_index w ON w.path = l.source_path
                    WHERE NOT EXISTS (
-                     SELECT 1 FROM item_links i JOIN wiki_index t ON t.path = i.target_path
+                     SELECT 1 FROM item_links i
                      WHERE i.source_path = l.source_path AND i.page_key = l.target_slug)"""
             ).fetchall()
             item_links = db.execute(
-                """SELECT i.source_path, i.target_path, w.node_type, i.page_key
-                   FROM item_links i JOIN wiki_index w ON w.path = i.source_path
-                   LEFT JOIN wiki_index t ON t.path = i.target_path
-                   WHERE t.path IS NULL AND w.page_id >= ?""",
-                (first_id(ITEMS),),
+                f"""SELECT l.source_path, l.target_path, w.node_type, l.page_key
+                    FROM item_links l JOIN wiki_index w ON w.path = l.source_path
+                    WHERE {ITEM_OF_LINK} IS NULL"""
             ).fetchall()
             found = {(row[0], row[1]) for row in page_links if resolve(db, row[1], row[2]) is None}
             return sorted(
@@ -169,23 +179,19 @@ def _edges(db: sqlite3.Connection, source: LinkedPage) -> list[tuple[str, Linked
     where there is no such.
     """
     item_links = db.execute(
-        "SELECT target_path, page_key FROM item_links WHERE source_path = ? ORDER BY place", (source.path,)
+        f"""SELECT l.page_key, l.target_path, t.path, t.node_type, t.slug, t.title
+            FROM item_links l LEFT JOIN wiki_index t ON t.page_id = {ITEM_OF_LINK}
+            WHERE l.source_path = ? ORDER BY l.place""",
+        (source.path,),
     ).fetchall()
-    keys = _keys(db, source.path)
-    pages = {key: resolve(db, key, source.node_type) for key in {*keys, *(row[1] for row in item_links)}}
-    edges = [(key, pages[key]) for key in keys if pages[key] or key not in {row[1] for row in item_links}]
-    for path, page_key in item_links:
-        if source.node_type in NODE_TYPES:
-            if pages[page_key] is None:
-                edges.append((page_key, _item(db, path)))
-        else:
-            edges.append((item_label(path), _item(db, path) or pages[page_key]))
+    keys, as_items = _keys(db, source.path), {row[0] for row in item_links}
+    pages = {key: resolve(db, key, source.node_type) for key in {*keys, *as_items}}
+    edges = [(key, pages[key]) for key in keys if pages[key] or key not in as_items]
+    for page_key, path, *found in item_links:
+        item, page = LinkedPage(*found) if found[0] else None, pages[page_key]
+        if source.node_type not in NODE_TYPES or page is None:
+            edges.append((item_label(path), item or page))
     return edges
-
-
-def _item(db: sqlite3.Connection, path: str) -> LinkedPage | None:
-    row = db.execute("SELECT path, node_type, slug, title FROM wiki_index WHERE path = ?", (path,)).fetchone()
-    return LinkedPage(*row) if row else None
 
 
 def _candidates(db: sqlite3.Connection, target: LinkedPage) -> list[LinkedPage]:
@@ -204,8 +210,10 @@ def _candidates(db: sqlite3.Connection, target: LinkedPage) -> list[LinkedPage]:
            JOIN wiki_index s ON s.path = l.source_path
            WHERE t.path = :path AND t.slug_key <> ''
            UNION SELECT s.path, s.node_type, s.slug, s.title
-           FROM item_links l JOIN wiki_index s ON s.path = l.source_path
-           WHERE l.target_path = :path ORDER BY 1""",
+           FROM wiki_index t
+           JOIN item_links l ON l.target_path IN (t.path, t.origin)
+           JOIN wiki_index s ON s.path = l.source_path
+           WHERE t.path = :path ORDER BY 1""",
         {"path": target.path},
     )
     return [LinkedPage(*row) for row in rows.fetchall()]

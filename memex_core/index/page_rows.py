@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from memex_core.index.item_links import ItemLink, find_item_links, put_item_links
+from memex_core.index.item_links import ItemLink, find_item_links, origin_path, put_item_links
 from memex_core.index.kinds import PAGES, new_id
 from memex_core.model.node import WikiNode
 from memex_core.text.clean import clean_text
@@ -28,7 +28,7 @@ BODY_LIMIT = 4_194_304
 _NAMES = """
 id slug slug_key title title_key node_type importance tags links sources created updated own_access_count
 own_last_access expires_at valid_from valid_to content_hash transcript_ref project project_label session_id
-harness kind started_at ended_at warning moment expires_s valid_from_s
+harness kind started_at ended_at origin warning moment expires_s valid_from_s
 """
 _COLUMNS = _NAMES.split()
 _SLUG = _COLUMNS.index("slug")
@@ -177,6 +177,7 @@ def column_values(node: WikiNode, **own_values: object) -> list[object]:
         "tags": json.dumps(node.tags, ensure_ascii=False),
         "links": json.dumps(node.links, ensure_ascii=False),
         "sources": json.dumps(node.sources, ensure_ascii=False),
+        "origin": origin_path(node),
         "moment": _moment(node),
         "expires_s": _expires(node),
         "valid_from_s": to_seconds(node.valid_from),

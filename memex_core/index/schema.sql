@@ -1,4 +1,4 @@
--- mem.db, schema version 2 (seed 000 §6.2; DESIGN §3 rows FTS, slug). Derived: delete the file at any time.
+-- mem.db, schema version 3 (seed 000 §6.2; DESIGN §3 rows FTS, slug). Derived: delete the file at any time.
 
 CREATE TABLE index_meta (
     key   TEXT PRIMARY KEY,
@@ -38,6 +38,7 @@ CREATE TABLE wiki_index (
     kind              TEXT,
     started_at        TEXT,
     ended_at          TEXT,
+    origin            TEXT,                       -- path of the item that the page was imported from
     warning           TEXT NOT NULL,
     moment            REAL NOT NULL,              -- seconds: updated; for episodes started_at
     expires_s         REAL,                       -- seconds: the first moment at which the page no longer holds
@@ -55,6 +56,7 @@ CREATE INDEX idx_wiki_index_project ON wiki_index (project);
 CREATE INDEX idx_wiki_index_moment ON wiki_index (moment);
 CREATE INDEX idx_wiki_index_validity ON wiki_index (expires_s, valid_from_s)
     WHERE expires_s IS NOT NULL OR valid_from_s IS NOT NULL;
+CREATE INDEX idx_wiki_index_origin ON wiki_index (origin) WHERE origin IS NOT NULL;
 CREATE INDEX idx_wiki_index_warning ON wiki_index (path) WHERE warning <> '';
 
 -- rowid = wiki_index.page_id; `extra` holds what the tokenizer would not find: text.query_terms.index_terms.

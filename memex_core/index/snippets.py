@@ -33,7 +33,8 @@ def snippets_of(
     db: sqlite3.Connection, pages: list[int], terms: list[str], *, unmarked: set[int]
 ) -> dict[int, Snippet]:
     """`(snippet, source)` by page: about 32 words around the best place in the body, else the title. Of an
-    item or event all of a short one, else its beginning where no term stands in it, or it is `unmarked`.
+    item or event all of a short one, else its beginning where no term stands in it. Of what is `unmarked`
+    the beginning.
     """
     rows = db.execute(
         "SELECT rowid, title, body FROM wiki_fts WHERE rowid IN (SELECT value FROM json_each(?))",
@@ -105,7 +106,7 @@ def _snippet(
     if _OPEN in marked_title and not is_block:
         return _marked(marked_title), "title"
     inside = _inside_words(body, terms, _MAX_CHARS if is_block else 0)
-    if inside or (is_block and body):
+    if inside or (body and (is_block or not terms)):
         return _marked(inside or body[:_MAX_CHARS] + ("…" if len(body) > _MAX_CHARS else "")), "body"
     return _marked(_inside_words(title, terms) or title), "title"
 

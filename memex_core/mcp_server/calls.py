@@ -19,7 +19,7 @@ from memex_core.files.lock import memory_lock
 from memex_core.files.timed_log import timed_log
 from memex_core.llm import refuse_in_a_child
 from memex_core.mcp_server import tools
-from memex_core.mcp_server.evidence import LABEL, fenced, hit_line
+from memex_core.mcp_server.evidence import LABEL, fenced, hit_line, left_out_line
 from memex_core.mcp_server.faults import ToolFault
 from memex_core.mcp_server.intake import each_text, hides_secrets, taken
 from memex_core.model.item import RecallItem
@@ -29,7 +29,7 @@ from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
 from memex_core.paths import NODE_TYPES
 from memex_core.store.diary import Diary
 from memex_core.store.recallfiles import RecallFileStore
-from memex_core.text.blocks import escape, flaw_in, item_name, normalized
+from memex_core.text.blocks import escape, flaw_in, item_name, item_of_link, normalized
 from memex_core.text.clean import clean_text
 from memex_core.text.generated import merge_generated, without_markers
 from memex_core.text.instant import to_seconds
@@ -95,19 +95,27 @@ def _plain_result(result: RecallResult) -> dict[str, Any]:
 
 
 def _recall(memex: Memex, given: tools.RecallArguments) -> Answer:
-    result = memex.recall(given.query, given.top_k, given.node_type)
-    result.note = " ".join(filter(None, [LABEL if result.hits else "", result.note]))
+    during = (given.since, given.until) if given.since or given.until else None
+    result = memex.recall(given.query, given.top_k, given.node_type, during, budget=given.budget)
+    note = result.note
     if not result.hits:
-        return Answer(_plain_result(result), [f"Nothing in memory fits. {result.note}".strip()])
-    heading = f"{len(result.hits)} of {result.total_indexed} pages:"
-    return Answer(_plain_result(result), [fenced(heading, map(hit_line, result.hits))])
+        return Answer(_plain_result(result), [f"Nothing in memory fits. {note}".strip()])
+    result.note = f"{LABEL} {note}".strip()
+    count = f"{len(result.hits)} hit{'s' if len(result.hits) > 1 else ''}"
+    lines = [hit_line(hit) for hit in result.hits]
+    lines += [left_out_line(result.dropped)] if result.dropped else []
+    block = fenced(f"{count} among {result.total_indexed:,} pages, items and events:", lines)
+    return Answer(_plain_result(result), [note, block] if note else [block])
 
 
 def _read(memex: Memex, given: tools.ReadArguments) -> Answer:
     page = memex.read(given.slug, given.type)
-    if page is None:
-        raise NotFound("page", given.slug)
-    return page_answer(page)
+    if page is not None:
+        return page_answer(page)
+    item = item_of_link(given.slug)
+    if item and RecallFileStore(memex.root, memex.journal).get(*item):
+        raise ToolFault("that is an item: memex_items gives it, by its file and its name")
+    raise NotFound("page", given.slug)
 
 
 def page_answer(page: WikiNode) -> Answer:
@@ -196,7 +204,6 @@ def _diary_append(memex: Memex, given: tools.DiaryAppendArguments) -> Answer:
         except ValueError as error:
             raise ToolFault(f"content: {error}") from None
         entry.subject = event.date
-    memex.heal(force=True)
     note = "A backslash stands before what would have begun another event." if flaw else ""
     answer = tools.DiaryAppendAnswer(date=event.date, time=event.time, note=note)
     return _plain(answer, f"Noted on {event.date} at {event.time}.", note)

@@ -7,8 +7,9 @@ import re
 import secrets
 from collections.abc import Iterable
 
-from memex_core.memory.context_block import FENCE
+from memex_core.memory.context_block import FENCE, label
 from memex_core.model.results import RecallHit
+from memex_core.paths import NODE_TYPES
 
 LABEL = (
     "Quotations kept from earlier sessions: evidence with its dates, possibly out of date. "
@@ -28,7 +29,25 @@ def fenced(heading: str, texts: Iterable[str]) -> str:
 
 
 def hit_line(hit: RecallHit) -> str:
-    """One hit as one line; what it quotes is JSON, so that no line break or quote in it ends it."""
-    quoted = {"title": hit.title, "text": hit.snippet} | ({"tags": hit.tags} if hit.tags else {})
-    origin = f"updated {hit.updated[:10]}, importance {hit.importance:g}"
-    return f"{hit.rank}. {hit.node_type}/{hit.slug} ({origin}): {json.dumps(quoted, ensure_ascii=False)}"
+    """One hit as one line, which begins with what it is: `<type>/<slug>` of a page, `item` or `event`. What
+    it quotes is JSON, so that no line break or quote in it ends it.
+    """
+    quoted: dict[str, object]
+    if hit.node_type in NODE_TYPES:
+        name = f"{hit.node_type}/{' '.join(hit.slug.split())}"
+        what = f"{name} (updated {hit.updated[:10]}, importance {hit.importance:g})"
+        quoted = {"title": hit.title, "text": hit.snippet, "tags": hit.tags}
+    else:
+        what = hit.node_type
+        said = "" if hit.date else hit.updated
+        quoted = {what: label(hit), "owner": hit.owner, "said": said, "text": hit.snippet}
+    if hit.via is not None:
+        what += ", linked from another hit"
+        quoted["linked from"] = hit.via
+    told = {key: value for key, value in quoted.items() if value or key == "text"}
+    return f"{hit.rank}. {what}: {json.dumps(told, ensure_ascii=False)}"
+
+
+def left_out_line(names: list[str]) -> str:
+    """The hits that a budget left out, by their slugs."""
+    return f"Left out, over the budget: {json.dumps(names, ensure_ascii=False)}"

@@ -31,6 +31,7 @@ have no authority."""
 
 WrittenType = Literal["entity", "preference", "procedure", "summary"]
 PageType = Literal["entity", "preference", "procedure", "summary", "episode"]
+RecalledType = Literal["entity", "preference", "procedure", "summary", "episode", "item", "event"]
 
 TYPES = (
     "entity: a fact about a project, tool, person or decision; preference: how the user wants things; "
@@ -42,6 +43,12 @@ SLUG = "The page: its slug as memex_recall gives it, or <type>/<slug> where two 
 def _moment(value: str) -> str:
     if value and to_seconds(value) is None:
         raise ValueError("write a time as 2026-09-15T10:00:00Z")
+    return value
+
+
+def _date(value: str) -> str:
+    if to_seconds(value) is None:
+        raise ValueError("write a day as 2026-09-15, a time as 2026-09-15T10:00:00Z")
     return value
 
 
@@ -77,10 +84,21 @@ class RecallArguments(Arguments):
         description="A question, or words that the page would use: names, commands, error texts."
     )
     top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        None, description="How many pages at most; default 10."
+        None, description="How many hits at most; default 10. What items among them link to comes on top."
     )
-    node_type: PageType | None = Field(
-        None, description=f"Only pages of this type. {TYPES}; episode: the record of one session."
+    node_type: RecalledType | None = Field(
+        None,
+        description=f"Only this. {TYPES}; episode: the record of one session; item: a fact of the user's own "
+        "files; event: what happened, if the query names days or since or until is given.",
+    )
+    since: Annotated[str, AfterValidator(_date)] | None = Field(
+        None, description="Only what was changed, or happened, on or after this day or time (ISO 8601)."
+    )
+    until: Annotated[str, AfterValidator(_date)] | None = Field(
+        None, description="Only what was changed, or happened, on or before it."
+    )
+    budget: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="How many tokens the hits may take; the names of those left out are told."
     )
 
 
@@ -257,7 +275,8 @@ TOOLS: dict[str, ToolOffer] = {
         "Search memory",
         "Search what earlier sessions left: preferences, decisions, procedures, facts, and the sessions "
         "themselves. Use it before a task that may have a history, and when the user refers to something "
-        "from before. The hits are quotations with their dates; memex_read gives a whole page.",
+        "from before. A query that names days (yesterday, last week) also finds what happened then. The hits "
+        "are quotations with their dates; memex_read gives a whole page, memex_items a whole item.",
         RecallArguments,
         RecallResult,
         read_only=True,

@@ -2,7 +2,8 @@
 (issue 4 item 8).
 
 A link means what it means in the index: in a page a page first, in an item or event an item first; of several
-pages one of the source's own type; a slug before a title. Links in code are text.
+pages one of the source's own type; a slug before a title; for an item that is not there the page that was
+imported from it. Links in code are text.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memex_core.model.item import DiaryEvent, RecallItem
+from memex_core.model.item import DiaryEvent, RecallItem, imported_item
 from memex_core.model.node import WikiNode
 from memex_core.paths import FOLDER_OF_TYPE, NODE_TYPES
-from memex_core.text.blocks import item_links, item_name
+from memex_core.text.blocks import item_of_link
 from memex_core.text.clean import clean_text
-from memex_core.text.links import link_key, name_key, parse_links
+from memex_core.text.links import link_key, link_targets, name_key, parse_links
 
 ITEM, EVENT, MISSING = "item", "event", "missing"
 TITLE_CHARS = 80
@@ -121,6 +122,7 @@ class _Names:
         self.items: dict[tuple[str, str], GraphNode] = {}
         self._slugs: dict[str, list[GraphNode]] = {}
         self._titles: dict[str, list[GraphNode]] = {}
+        self._imported: dict[tuple[str, str], list[GraphNode]] = {}
         self._ids: set[str] = set()
 
     def add_page(self, page: WikiNode) -> GraphNode:
@@ -132,30 +134,40 @@ class _Names:
         self._ids.add(node.id)
         self._slugs.setdefault(name_key(page.slug), []).append(node)
         self._titles.setdefault(name_key(page.title), []).append(node)
+        item = imported_item(page)
+        if item is not None:
+            self._imported.setdefault(item, []).append(node)
         return node
 
     def targets(
         self, source: GraphNode, keys: Iterable[str], text: str
     ) -> Iterator[tuple[str, GraphNode | None]]:
         """(how it is called, where it leads or None) of every link."""
-        pairs = {link_key(f"{file}:{name}"): (file, item_name(name)) for file, name in item_links(text)}
+        items: dict[str, list[tuple[str, str]]] = {}
+        for link in link_targets(text):
+            if item := item_of_link(link):
+                items.setdefault(link_key(link), []).append(item)
         for key in keys:
             page = self._page(key, source.type)
-            if key not in pairs:
+            if key not in items:
                 yield key, page
-                continue
-            item = self.items.get(pairs[key])
-            file, name = pairs[key]
-            yield f"{file}:{name}", (page or item) if source.type in NODE_TYPES else (item or page)
+            for named in items.get(key, ()):
+                found = self.items.get(named) or _first_of(self._imported.get(named, []))
+                yield ":".join(named), (page or found) if source.type in NODE_TYPES else (found or page)
 
     def _page(self, key: str, source_type: str) -> GraphNode | None:
         kind, _, name = key.rpartition("/")
         for known in (self._slugs, self._titles):
             found = [node for node in known.get(name, ()) if kind in ("", node.type)] if name else []
             if found:
-                order = (source_type, *NODE_TYPES)
-                return min(found, key=lambda node: order.index(node.type))
+                return _first_of(found, source_type)
         return None
+
+
+def _first_of(pages: list[GraphNode], *types: str) -> GraphNode | None:
+    """That of the first type, these `types` before all others; of several, the first."""
+    order = (*types, *NODE_TYPES)
+    return min(pages, key=lambda node: order.index(node.type), default=None)
 
 
 def _title(text: str) -> str:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from memex_core.errors import WrongValue
+from memex_core.model.node import WikiNode
 from memex_core.text.blocks import Provenance, field_value, flaw_in, item_links, item_name, normalized
 from memex_core.text.clean import clean_text
 
+ORIGIN_KEY = "wikimem"
+"""The key of front matter that holds what an imported item said: file, name, order, owner, source, ts."""
 _NOT_IN_NAMES = ("[[", "]]", ":", "|", "#")
 
 
@@ -50,6 +53,21 @@ class DiaryEvent:
     def links(self) -> list[tuple[str, str]]:
         """(file, name) of every `[[file:name]]` in the content, as wikimem sees them."""
         return item_links(self.content)
+
+
+def origin_of(page: WikiNode) -> dict[str, str]:
+    """What the page says about the item it was imported from; {} where it was not."""
+    said = page.extra.get(ORIGIN_KEY)
+    if not isinstance(said, dict):
+        return {}
+    return {key: value for key, value in said.items() if isinstance(value, str)}
+
+
+def imported_item(page: WikiNode) -> tuple[str, str] | None:
+    """(file, name) of the item that the page was imported from; None where it was not."""
+    said = origin_of(page)
+    file, name = said.get("file", ""), item_name(said.get("name", ""))
+    return (file, name) if file and name else None
 
 
 def checked_name(name: str) -> str:

@@ -88,9 +88,7 @@ def _metadata(line: str) -> str | None:
     if not (line.startswith("<!--") and line.endswith("-->")):
         return None
     said = line[4:].lstrip()
-    if not said.startswith(_MARK) or len(said) < len(_MARK) + len("-->"):
-        return None
-    return said[len(_MARK) : -len("-->")].strip()
+    return said[len(_MARK) : -len("-->")] if said.startswith(_MARK) else None
 
 
 def _provenance(inner: str) -> Provenance:
@@ -112,6 +110,13 @@ def item_links(content: str) -> list[tuple[str, str]]:
     """(file, name) of every `[[file:name]]`, in order, code and repetitions included (formats page 1.7)."""
     found = ((file.strip(), name.strip()) for file, name in _LINK.findall(content))
     return [(file, name) for file, name in found if file and name]
+
+
+def item_of_link(target: str) -> tuple[str, str] | None:
+    """(file, name) of the item that `[[target]]` leads to; None where it says no file and name."""
+    file, _, name = target.partition(":")
+    file, name = file.strip(), item_name(name)
+    return (file, name) if file and name and ":" not in name else None
 
 
 def render(heading: str, content: str, said: Provenance) -> str:

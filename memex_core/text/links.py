@@ -21,10 +21,15 @@ _TICKS = re.compile(r"`+")
 
 def parse_links(text: str) -> list[str]:
     """The keys of the links in `text`, in the order of their first appearance."""
-    if "[[" not in text:
-        return []
-    keys = (link_key(match.group(1)) for part in prose(text) for match in _LINK.finditer(part))
+    keys = map(link_key, link_targets(text))
     return list(dict.fromkeys(key for key in keys if key))
+
+
+def link_targets(text: str) -> Iterator[str]:
+    """What each link in `text` leads to, as it is spelled there, without its label."""
+    if "[[" in text:
+        for part in prose(text):
+            yield from (match.group(1) for match in _LINK.finditer(part))
 
 
 @lru_cache(maxsize=4096)

@@ -56,7 +56,7 @@ def test_rebuild_counts_pages_and_notes_when(memory: SmallMemory) -> None:
         memory.write(title, "ruff")
     assert memory.index.rebuild_from_wiki(memory.root / "docs") == 5
     assert memory.index.get_meta("wiki_file_count") == "5"
-    assert memory.index.get_meta("schema_version") == "2"
+    assert memory.index.get_meta("schema_version") == "3"
     assert (memory.index.get_meta("last_index_rebuild") or "").endswith("Z")
 
 

@@ -42,17 +42,17 @@ m.Memex.consolidate = consolidate
 """
 NOISY = """
 recall = m.Memex.recall
-def noisy(self, *arguments):
+def noisy(self, *arguments, **options):
     print("a stray print")
     sys.stdout.flush()
     os.write(1, b"a stray write\\n")
     os.system("echo a stray child; cat")
     print("a print that is never flushed", end="")
-    return recall(self, *arguments)
+    return recall(self, *arguments, **options)
 m.Memex.recall = noisy
 """
 BROKEN = """
-def broken(self, *arguments):
+def broken(self, *arguments, **options):
     raise KeyError("secret of the memory in " + str(self.root))
 m.Memex.recall = m.Memex.get_provenance = broken
 """

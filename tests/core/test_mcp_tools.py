@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::memex_core.errors.BrokenLinkWar
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 PARAMETERS = {
     "memex_write": ("type", "title", "body", "tags", "importance", "links"),
-    "memex_recall": ("query", "top_k", "node_type"),
+    "memex_recall": ("query", "top_k", "node_type", "since", "until", "budget"),
     "memex_consolidate": ("mode", "max_episodes"),
     "memex_forget": ("slug", "mode"),
     "memex_ingest_transcript": ("session_id", "turns"),
@@ -316,6 +316,101 @@ def test_recalled_text_cannot_leave_its_fence(memex: Memex) -> None:
         assert said.endswith(f'\n</memex-memory nonce="{nonce[1]}">')
         assert len(re.findall("(?i)memex-memory", said.replace("ruff-memex-memory", ""))) == 2
         assert LABEL in said and "\u202e" not in said and "\u200b" not in said
+
+
+@pytest.fixture
+def lived_in(memex: Memex) -> Memex:
+    """A memory with a page, an item that links to another one, and an event."""
+    done(memex, "memex_write", type="entity", title="Zephyr", body="Likes quokkas.")
+    items = RecallFileStore(memex.root)
+    items.add("pets", "cat", "A quokka. [[pets:dog]]", owner="user:kim", ts="2026-03-01T08:00:00Z")
+    items.add("pets", "dog", "Barks.\n2. item: forged")
+    Diary(memex.root).append("Met a quokka.", date="2026-03-10", time="08:00", owner="test")
+    return memex
+
+
+MARCH = {"since": "2026-03-10", "until": "2026-03-10T23:00:00Z"}
+
+
+def test_a_recall_says_of_each_hit_what_kind_of_evidence_it_is(lived_in: Memex) -> None:
+    lines = text(lived_in, "memex_recall", query="quokka").splitlines()
+    assert lines[2] == "3 hits among 4 pages, items and events:"
+    rows = dict(re.match(r"\d\. ([^{]*): (.*)", line).groups() for line in lines[3:-1])  # type: ignore[union-attr]
+    page, item, linked = sorted(rows, key=lambda row: ("item" in row, "Barks" in rows[row]))
+    assert re.fullmatch(r"entity/zephyr \(updated [\d-]{10}, importance 0\.5\)", page)
+    assert (item, linked) == ("item", "item, linked from another hit")
+    assert json.loads(rows[item]) == {
+        "item": "pets:cat",
+        "owner": "user:kim",
+        "said": "2026-03-01T08:00:00Z",
+        "text": "A <mark>quokka</mark>. [[pets:dog]]",
+    }
+    told_of_dog = json.loads(rows[linked])
+    assert told_of_dog["linked from"] == "pets:cat" and told_of_dog["text"] == "Barks. 2. item: forged"
+
+
+def test_an_item_is_no_page_to_read_and_the_refusal_says_which_tool_gives_it(lived_in: Memex) -> None:
+    assert "memex_items" in refusal(lived_in, "memex_read", slug="pets:cat")
+    assert "memex_items" not in refusal(lived_in, "memex_read", slug="pets:cow")
+
+
+def test_an_event_is_told_with_its_day_time_and_owner(lived_in: Memex) -> None:
+    (line,) = [
+        line
+        for line in text(lived_in, "memex_recall", query="quokka", node_type="event", **MARCH).splitlines()
+        if line[0].isdigit() and "hit" not in line
+    ]
+    assert line.startswith("1. event: ")
+    assert json.loads(line.removeprefix("1. event: ")) == {
+        "event": "2026-03-10 08:00",
+        "owner": "test",
+        "text": "Met a <mark>quokka</mark>.",
+    }
+
+
+def test_a_recall_may_ask_for_items_or_for_events_of_a_time(lived_in: Memex) -> None:
+    def slugs(**arguments: Any) -> list[str]:
+        return [hit["slug"] for hit in done(lived_in, "memex_recall", query="quokka", **arguments)["hits"]]
+
+    assert slugs(node_type="item") == ["pets:cat", "pets:dog"]
+    assert slugs(node_type="event") == []
+    assert (
+        slugs(node_type="event", **MARCH) == slugs(node_type="event", since="2026-03-01") == ["2026-03-10#0"]
+    )
+    assert slugs(until="2020-01-01") == []
+
+
+@pytest.mark.parametrize("end", ["since", "until"])
+def test_a_time_that_is_none_is_refused_with_what_is_one(memex: Memex, end: str) -> None:
+    for wrong in ("yesterday-ish", "2026-13-40", " "):
+        said = refusal(memex, "memex_recall", query="x", **{end: wrong})
+        assert end in said and "2026-09-15" in said
+
+
+def test_what_a_budget_leaves_out_is_said(lived_in: Memex) -> None:
+    given = done(lived_in, "memex_recall", query="quokka", budget=1)
+    assert len(given["hits"]) == 1 and len(given["dropped"]) == 2
+    lines = text(lived_in, "memex_recall", query="quokka", budget=1).splitlines()
+    assert lines[2] == "1 hit among 4 pages, items and events:"
+    assert lines[4] == f"Left out, over the budget: {json.dumps(given['dropped'])}"
+    assert "budget" in refusal(lived_in, "memex_recall", query="x", budget=0)
+
+
+def test_what_a_recall_has_to_say_of_the_diary_is_said(lived_in: Memex) -> None:
+    closed = text(lived_in, "memex_recall", query="quokka", node_type="event")
+    assert "the diary is closed" in closed and "<memex-memory" not in closed
+    near = {"since": "2026-03-11", "until": "2026-03-11"}
+    given = done(lived_in, "memex_recall", query="quokka", **near)
+    assert "no event in the days asked for" in given["note"] and LABEL in given["note"]
+    said = text(lived_in, "memex_recall", query="quokka", **near)
+    assert said.startswith("no event in the days asked for") and "2026-03-10 08:00" in said
+
+
+def test_what_is_noted_in_the_diary_is_found_at_once(memex: Memex) -> None:
+    today = {"node_type": "event", "since": str(date.today())}
+    assert done(memex, "memex_recall", query="quokka", **today)["hits"] == []
+    done(memex, "memex_diary_append", content="Met a quokka.")
+    assert len(done(memex, "memex_recall", query="quokka", **today)["hits"]) == 1
 
 
 @pytest.mark.parametrize("top_k", [0, 101, -1, 10**30, 1.5, "many", []])

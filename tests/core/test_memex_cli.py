@@ -66,7 +66,7 @@ def test_every_command_explains_itself_with_examples(command: tuple[str, ...]) -
 
 def test_the_help_of_memex_fits_a_screen_and_groups_its_commands() -> None:
     lines = memex_cli("--help").stdout.splitlines()
-    assert len(lines) < 44 and max(map(len, lines)) <= 80
+    assert len(lines) <= 44 and max(map(len, lines)) <= 80
     headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Options:", "Find:", "Write:", "Sessions:", "Keep:", "Serve:"]
     assert "Exit status:" in " ".join(lines)

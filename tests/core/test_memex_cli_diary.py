@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -12,6 +13,7 @@ from memex_program import memex_cli, memex_program
 
 from memex_core.store.diary import Diary
 
+NOT_UTF8 = os.fsdecode(b"caf\xe9")
 KEYS = ["date", "time", "content", "owner", "source_conv", "ts"]
 
 
@@ -93,10 +95,36 @@ def test_words_name_days_as_seen_from_today(root: Path) -> None:
     assert told("3 days ago..yesterday") == ["three ago", "one ago"]
 
 
-@pytest.mark.parametrize("words", [["someday"], ["2026-13-40"], ["2026-02-30"], ["a..b"], ["add-ing"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["someday"],
+        ["2026-13-40"],
+        ["2026-02-30"],
+        ["a..b"],
+        ["add-ing"],
+        [""],
+        ["-"],
+        ["99999999 days ago"],
+        ["2026-09-15", "2026-09-17"],
+        ["2026-09-15..2026-09-16..2026-09-17"],
+        ["2026-09-15", "add", "x"],
+        ["yesterday,", "today"],
+        ["the week of 2026-09-15"],
+        [NOT_UTF8],
+    ],
+    ids=ascii,
+)
 def test_what_names_no_day_is_said_with_what_would(diary: Diary, words: list[str]) -> None:
     done = memex_cli("diary", *words)
-    assert done.returncode == 2 and "2026-09-15" in done.stderr
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1) and "2026-09-15" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["on the 2026-09-15", "from 2026-09-15", "in 2026-09", "2026-09-15T10:00:00Z"]
+)
+def test_small_words_beside_a_day_do_no_harm(diary: Diary, words: str) -> None:
+    assert told(*words.split())[:2] == ["Fixed it.", "Met Kim.\nWe had tea."]
 
 
 def test_the_options_may_stand_before_and_behind_the_day(diary: Diary, tmp_path: Path) -> None:
@@ -139,7 +167,15 @@ def test_an_event_keeps_the_time_that_it_is_given(root: Path, in_tokyo: None) ->
     assert told("2026-09-16") == ["b", "d", "a"]
 
 
+def test_a_day_that_is_said_to_be_nothing_is_not_today(root: Path) -> None:
+    for option in ("--date", "--time", "--ts"):
+        done = memex_cli("diary", "add", "x", option, "")
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), option
+    assert not (root / "diary").exists()
+
+
 def test_an_event_is_read_from_a_pipe(root: Path) -> None:
+    assert memex_program("diary", "add", "-", stdin="by a dash").json["content"] == "by a dash"
     assert memex_program("diary", "add", stdin="piped\nin\n").json["content"] == "piped\nin"
     assert memex_program("diary", "add", stdin="").returncode == 2
 
@@ -155,6 +191,16 @@ def test_a_day_that_cannot_be_read_is_named_and_costs_no_other(diary: Diary) -> 
     (diary.root / "diary" / "2026-09-16.md").write_bytes(b"## 09:00\ncaf\xe9\n")
     done = memex_cli("diary", "2026-09-15..2026-09-17")
     assert len(done.json) == 3 and "diary/2026-09-16.md is not UTF-8" in done.stderr
+    assert memex_cli("diary", "2026-09-17").stderr == ""
+
+
+def test_a_single_day_that_cannot_be_read_is_a_failure_and_not_an_empty_day(diary: Diary) -> None:
+    (diary.root / "diary" / "2026-09-16.md").write_bytes(b"## 09:00\ncaf\xe9\n")
+    (diary.root / "diary" / "2026-09-18.md").mkdir()
+    for day in ("2026-09-16", "2026-09-18"):
+        done = memex_cli("diary", day)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+        assert f"diary/{day}.md is" in done.stderr
 
 
 def test_a_day_with_an_odd_name_or_odd_times_is_shown_as_it_is(root: Path) -> None:

@@ -13,6 +13,8 @@ from read_only_memory import as_nobody, read_only_memory
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
 from memex_core.model.results import ProvenanceReport, RecallHit, RecallResult
+from memex_core.store.diary import Diary
+from memex_core.store.recallfiles import RecallFileStore
 
 
 @pytest.fixture
@@ -182,6 +184,40 @@ def test_links_of_the_whole_memory(linked: Memex) -> None:
     assert memex_cli("links", "--graph").json == {"release": ["announce", "zephyr"]}
     assert "announce" in memex_cli("links", "--broken", "--text").stdout
     assert memex_cli("links", "--graph", "--text").stdout == "release -> announce, zephyr\n"
+
+
+def test_links_of_an_item_and_of_an_event(linked: Memex) -> None:
+    RecallFileStore(linked.root).add("pets", "cat", "Sits on [[zephyr]], fears [[pets:dog]].")
+    Diary(linked.root).append("Fed [[pets:cat]].", date="2026-09-15", time="10:00")
+    assert memex_cli("links", "pets:cat").json == {
+        "slug": "pets:cat",
+        "type": "item",
+        "outgoing": ["pets:dog", "zephyr"],
+        "backlinks": ["2026-09-15#0"],
+        "broken": ["pets:dog"],
+    }
+    assert memex_cli("links", "2026-09-15#0", "--text").stdout == "links to  pets:cat\n"
+    for arguments in (["pets:dog"], ["2026-09-15#1"], ["pets:cat", "--type", "entity"]):
+        done = memex_cli("links", *arguments)
+        assert done.returncode == 1 and "memex item list" in done.stderr
+
+
+def test_every_door_lists_the_same_dangling_links(linked: Memex) -> None:
+    RecallFileStore(linked.root).add("pets", "cat", "Fears [[pets:dog]]. `[[in:code]]`")
+    Diary(linked.root).append("Lost [[pets:fish]].", date="2026-09-15", time="10:00")
+    with pytest.warns(UserWarning, match="pets:fish, which does not exist"):
+        linked.write(WriteInput("entity", "Aquarium", "For [[pets:fish]]."))
+    assert "links to  pets:fish  (no such item)" in memex_cli("links", "aquarium", "--text").stdout
+    broken = {(each["page"], each["link"]) for each in memex_cli("links", "--broken").json}
+    assert broken == {
+        ("docs/entities/aquarium.md", "pets:fish"),
+        ("docs/procedures/release.md", "announce"),
+        ("wiki/pets.md#cat", "pets:dog"),
+        ("diary/2026-09-15.md#0", "pets:fish"),
+    }
+    assert memex_cli("info").json["broken_links"] == [f"{page} -> {link}" for page, link in sorted(broken)]
+    nodes = memex_cli("graph", "--format", "json").json["nodes"]
+    assert {node["title"] for node in nodes if node["unresolved"]} == {link for _, link in broken}
 
 
 def test_links_of_a_memory_without_any(root: Path) -> None:

@@ -152,6 +152,14 @@ def test_what_would_steer_a_terminal_is_left_out(root: Path) -> None:
     assert "\x9b" not in memex_cli("grep", "needle").stdout
 
 
+def test_a_file_name_is_on_one_line_whatever_it_holds(root: Path) -> None:
+    path = root / "wiki" / "a\nb.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("needle\n", "utf-8")
+    assert memex_cli("grep", "needle").stdout == "wiki/a b.md:1: needle\n"
+    assert memex_cli("grep", "needle", "--json").json[0]["file"] == "wiki/a\nb.md"
+
+
 def test_a_reader_that_leaves_early_is_no_failure(root: Path) -> None:
     path = root / "wiki" / "many.md"
     path.parent.mkdir(parents=True)
@@ -212,6 +220,28 @@ def test_a_link_that_fits_two_means_what_the_index_takes_it_for(root: Path) -> N
         ("procedure/steps", "entity/pets-cat"),
         ("pets:cat", "entity/deploy"),
         ("pets:cat", "pets:cat"),
+    }
+
+
+def test_a_link_to_an_item_leads_to_the_page_that_it_was_imported_as(root: Path) -> None:
+    for folder, title in (("procedures", "Other"), ("entities", "Tabby")):
+        path = root / "docs" / folder / f"{title.lower()}.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\ntitle: {title}\nwikimem: {{file: pets, name: tall cat}}\n---\nx\n", "utf-8")
+    RecallFileStore(root).add("food", "fish", "[[pets: tall  cat|Tabby]] [[pets:dog]] [[pets:Tall cat]]")
+    Diary(root).append("[[pets:tall cat]]", date="2026-09-15", time="10:00")
+    Memex(root).write(WriteInput("entity", "Source", "[[pets:tall cat]]"))
+    edges = {
+        ("food:fish", "entity/tabby"),
+        ("food:fish", "[[pets:dog]]"),
+        ("food:fish", "[[pets:Tall cat]]"),
+        ("2026-09-15#0", "entity/tabby"),
+        ("entity/source", "entity/tabby"),
+    }
+    assert {(edge["source"], edge["target"]) for edge in graph(root)["edges"]} == edges
+    RecallFileStore(root).add("pets", "tall cat", "The item is meant before the page.")
+    assert {(edge["source"], edge["target"]) for edge in graph(root)["edges"]} == {
+        (source, target.replace("entity/tabby", "pets:tall cat")) for source, target in edges
     }
 
 

@@ -105,6 +105,24 @@ def test_no_completion_is_more_than_letters_digits_and_plain_signs() -> None:
     assert [item.value for item in completions(names, "-")] == []
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full here")
+@pytest.mark.parametrize("words", ["show zephyr", "grep .", "graph", "journal", "item list", "diary"])
+def test_output_that_cannot_be_written_is_called_so(memex: Memex, words: str) -> None:
+    command = f"{sys.executable} -m memex_core.cli {words} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "memex: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", [["graph"], ["export"]], ids=str)
+def test_an_output_file_that_cannot_be_written_is_named_by_its_folder(
+    memex: Memex, command: list[str]
+) -> None:
+    done = memex_cli(*command, "--output", "/proc/memex-is-not-here")
+    assert (done.returncode, done.stderr) == (1, "memex: /proc: No such file or directory\n")
+    empty = memex_cli(*command, "--output", "")
+    assert empty.returncode == 2 and "--output" in empty.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_names_of_hostile_files_are_offered_to_no_shell(root: Path, shell: str) -> None:
     for folder in ("docs/entities", "wiki", "transcripts"):

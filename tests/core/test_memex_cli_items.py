@@ -91,12 +91,17 @@ def test_the_text_comes_from_a_file_or_a_pipe(root: Path, tmp_path: Path) -> Non
     assert memex_cli("item", "add", "f", "a", "--body-file", str(body)).json["content"] == "from a file"
     assert memex_program("item", "add", "f", "b", stdin="from a pipe\n").json["content"] == "from a pipe"
     assert memex_program("item", "add", "f", "c", "--body-file", "-", stdin="also").json["content"] == "also"
+    assert memex_program("item", "add", "f", "e", "-", stdin="by a dash").json["content"] == "by a dash"
     assert memex_cli("item", "add", "f", "d", "").json["content"] == ""
 
 
 def test_without_a_text_nothing_is_written(root: Path) -> None:
     empty = memex_program("item", "add", "f", "a", stdin=" \n")
     assert empty.returncode == 2 and "nothing is in standard input" in empty.stderr
+    dashed = memex_program("item", "add", "f", "a", "--body-file", "-", stdin="")
+    assert dashed.returncode == 2 and "nothing is in standard input" in dashed.stderr
+    unnamed = memex_cli("item", "add", "f", "a", "--body-file", "")
+    assert unnamed.returncode == 2 and "--body-file" in unnamed.stderr
     nobody = on_a_terminal("item", "add", "f", "a")
     assert nobody.returncode == 2 and "there is no text" in nobody.stdout
     assert not (root / "wiki").exists()
@@ -141,6 +146,26 @@ def test_a_file_that_cannot_be_read_is_named_and_costs_no_other(pets: Path) -> N
         assert done.returncode == 1 and "wiki/latin.md is not UTF-8" in done.stderr, command
     assert memex_cli("item", "add", "latin", "x", "y").returncode == 1
     assert (pets.parent / "latin.md").read_bytes() == b"## caf\xe9\n"
+
+
+@pytest.mark.parametrize("file", ["", "../docs", "a/b", "x" * 300], ids=ascii)
+def test_what_can_be_no_file_of_items_is_said(pets: Path, file: str) -> None:
+    for status, command in (
+        (1, ["list", file]),
+        (1, ["get", file, "x"]),
+        (2, ["remove", file, "x", "--yes"]),
+    ):
+        done = memex_cli("item", *command)
+        assert (done.returncode, len(done.stderr.splitlines())) == (status, 1), command
+        assert "RecallFile" in done.stderr and len(done.stderr) < 300
+
+
+def test_a_file_with_a_long_name_leaves_room_for_the_items(root: Path) -> None:
+    path = root / "wiki" / f"{'x' * 200}.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(TABBY, "utf-8")
+    lines = memex_cli("item", "list", "--text").stdout.splitlines()
+    assert max(map(len, lines)) < 100 and lines[1].startswith("xxx") and "Tabby." in lines[1]
 
 
 def test_what_would_be_read_back_as_something_else_is_refused(pets: Path) -> None:

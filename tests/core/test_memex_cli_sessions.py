@@ -190,6 +190,36 @@ def test_deleting_asks_at_a_terminal(root: Path, turns: Path) -> None:
     assert not (root / "transcripts" / "s1.jsonl").exists()
 
 
+def test_the_question_before_deleting_says_that_events_go_too(root: Path, turns: Path) -> None:
+    ingest("--session-id", "s1", "--turns-file", str(turns))
+    asked = on_a_terminal("sessions", "delete", "s1", typed=["n"]).stdout
+    words = "Delete s1 (I prefer using ruff.), its page, what you wrote into that page"
+    assert f"{words} and 1 event of the diary?" in asked
+    (root / "diary" / "2026-09-15.md").unlink()
+    asked = on_a_terminal("sessions", "delete", "s1", typed=["n"]).stdout
+    assert f"{words.replace(', what', ' and what')}?" in asked
+
+
+def test_a_deletion_says_how_many_events_went(root: Path, turns: Path) -> None:
+    ingest("--session-id", "s1", "--turns-file", str(turns))
+    Diary(root).append("By hand.", date="2026-09-15", time="10:00", source_conv="s1")
+    deleted = memex_cli("sessions", "delete", "s1", "--yes").json
+    assert (deleted["diary_events"], deleted["kept"]) == (1, ["diary/2026-09-15 10:00"])
+    assert [event.content for event in Diary(root).events()] == ["By hand."]
+
+
+def test_prune_says_which_sessions_have_events_in_the_diary(root: Path, turns: Path) -> None:
+    for name in ("s1", "s2"):
+        ingest("--session-id", name, "--turns-file", str(turns))
+    Diary(root).append("Of another one.", date="2026-09-15", time="10:00", source_conv="other")
+    dry = memex_cli("sessions", "prune", "--older-than", "0", "--dry-run")
+    assert (sorted(dry.json["matched"]), dry.json["diary_events"]) == (["s1", "s2"], 2)
+    lines = memex_cli("sessions", "prune", "--older-than", "0", "--dry-run", "--text").stdout.splitlines()
+    assert "would delete s1  I prefer using ruff.  (1 event of the diary)" in lines
+    asked = on_a_terminal("sessions", "prune", "--older-than", "0", typed=["n"]).stdout
+    assert "Delete 2 sessions that ended before" in asked and "and 2 events of the diary?" in asked
+
+
 def test_prune_deletes_what_ended_long_ago_and_nothing_else(root: Path) -> None:
     (root / "transcripts").mkdir(parents=True)
     for name, ended in (("old", "2020-01-01T00:00:00Z"), ("young", "2999-01-01T00:00:00Z")):

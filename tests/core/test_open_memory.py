@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memex_core import open_memory
 from memex_core.archive import swap
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
 from memex_core.model.session import IngestTranscriptInput
+from memex_core.store.diary import Diary
+from memex_core.store.recallfiles import RecallFileStore
 
 
 def test_a_restore_that_was_cut_off_is_settled_when_the_memory_is_opened(
@@ -97,6 +101,53 @@ def test_a_rebuild_counts_pages_and_nothing_else(root: Path) -> None:
     report = memex.rebuild_index()
     assert (report.nodes_indexed, report.nodes_skipped) == (1, 2)
     assert memex.rebuild_index(force=True).nodes_indexed == 3
+
+
+def test_an_item_is_found_and_gone_at_once_also_right_after_a_recall(root: Path) -> None:
+    memex, items = Memex(root), RecallFileStore(root)
+    assert memex.recall("tabby").hits == []
+    items.add("pets", "cat", "Tabby.")
+    assert [hit.slug for hit in memex.recall("tabby").hits] == ["pets:cat"]
+    items.add("pets", "cat", "Ginger.")
+    assert memex.recall("tabby").hits == []
+    assert [hit.slug for hit in memex.recall("ginger").hits] == ["pets:cat"]
+    items.remove("pets", "cat")
+    assert memex.recall("ginger").hits == []
+
+
+def test_an_event_is_found_at_once_also_right_after_a_recall(root: Path) -> None:
+    memex = Memex(root)
+    day = ("2026-03-10", "2026-03-10")
+    assert memex.recall("tea", time_range=day).hits == []
+    Diary(root).append("Had tea.", date=day[0], time="08:00")
+    assert [hit.slug for hit in memex.recall("tea", time_range=day).hits] == ["2026-03-10#0"]
+
+
+def test_what_is_written_while_the_index_is_brought_up_to_date_is_found_by_the_next_recall(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memex, sync = Memex(root), open_memory.sync
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        report = sync(*arguments, **options)
+        RecallFileStore(root).add("pets", "cat", "Tabby.")
+        return report
+
+    with monkeypatch.context() as patch:
+        patch.setattr(open_memory, "sync", interrupted)
+        memex.heal()
+    assert [hit.slug for hit in memex.recall("tabby").hits] == ["pets:cat"]
+
+
+def test_a_memory_in_which_nothing_changes_is_looked_at_once_in_a_while(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memex, sync, looked = Memex(root), open_memory.sync, list[None]()
+    memex.write(WriteInput("entity", "Zephyr", "Words."))
+    monkeypatch.setattr(open_memory, "sync", lambda *a, **o: (looked.append(None), sync(*a, **o))[1])
+    for _ in range(3):
+        memex.recall("words")
+    assert looked == []
 
 
 def test_every_public_name_of_the_package_is_there() -> None:

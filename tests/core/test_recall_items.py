@@ -143,20 +143,20 @@ def test_links_lead_from_and_to_pages_items_and_events(memory: WikiAndDiary) -> 
     memory.wiki("pets", cat="Tabby [[zephyr]] [[Zephyr]] [[nowhere]] [[lost:item]]")
     memory.day("2026-03-10", ("08:00", "Fed [[pets:cat]]"))
     memory.sync()
-    assert memory.links.get_outgoing("zephyr") == ["pets-gone", "pets:cat"]
+    assert memory.links.get_outgoing("zephyr") == ["pets:cat", "pets:gone"]
     assert memory.links.get_outgoing("pets:cat") == ["lost:item", "nowhere", "zephyr"]
     assert memory.links.get_backlinks("pets:cat") == ["2026-03-10#0", "zephyr"]
     assert memory.links.get_backlinks("zephyr") == ["pets:cat"]
     assert memory.links.validate_links("pets:cat") == ["lost:item", "nowhere"]
     assert memory.links.broken_links() == [
-        ("docs/entities/zephyr.md", "pets-gone"),
+        ("docs/entities/zephyr.md", "pets:gone"),
         ("wiki/pets.md#cat", "lost:item"),
         ("wiki/pets.md#cat", "nowhere"),
     ]
     assert memory.links.get_link_graph() == {
         "2026-03-10#0": ["pets:cat"],
         "pets:cat": ["lost:item", "nowhere", "zephyr"],
-        "zephyr": ["pets-gone", "pets:cat"],
+        "zephyr": ["pets:cat", "pets:gone"],
     }
 
 
@@ -169,6 +169,99 @@ def test_a_page_means_a_page_and_an_item_an_item_where_both_have_the_name(memory
     assert memory.links.get_outgoing("pets:source") == ["pets:cat"]
     assert listed(memory.memory.recall("quokka")) == [("source", "hit", None)]
     assert listed(memory.memory.recall("wombat"))[1:] == [("pets:cat", "link", "pets:source")]
+
+
+IMPORTED = '---\ntitle: Tabby\nwikimem: {"file": "pets", "name": "tall cat", "order": 0}\n---\nA tabby.\n'
+
+
+def test_a_link_to_an_item_leads_to_the_page_that_it_was_imported_as(memory: WikiAndDiary) -> None:
+    memory.page("entities/tabby.md", IMPORTED)
+    memory.write("Zephyr", "Server of [[ pets : tall  cat ]].")
+    memory.wiki("food", fish="For [[pets:tall cat]], not for [[pets:Tall cat]].")
+    memory.day("2026-03-10", ("08:00", "Fed [[pets:tall cat]]."))
+    memory.sync()
+    assert memory.links.get_backlinks("tabby") == ["2026-03-10#0", "food:fish", "zephyr"]
+    assert memory.links.get_outgoing("zephyr") == ["tabby"]
+    assert memory.links.get_outgoing("food:fish") == ["pets:Tall cat", "tabby"]
+    assert memory.links.validate_links("2026-03-10#0") == []
+    assert memory.links.broken_links() == [("wiki/food.md#fish", "pets:Tall cat")]
+    assert memory.links.get_link_graph() == {
+        "2026-03-10#0": ["tabby"],
+        "food:fish": ["pets:Tall cat", "tabby"],
+        "zephyr": ["tabby"],
+    }
+
+
+def test_the_item_itself_is_meant_before_the_page_that_it_was_imported_as(memory: WikiAndDiary) -> None:
+    memory.page("entities/tabby.md", IMPORTED)
+    memory.wiki("pets", tall_cat="Here.", dog="Fears [[pets:tall cat]].")
+    memory.write("Zephyr", "Server of [[pets:tall cat]].")
+    memory.sync()
+    assert memory.links.get_outgoing("pets:dog") == memory.links.get_outgoing("zephyr") == ["pets:tall cat"]
+    assert memory.links.get_backlinks("tabby") == []
+    memory.write("Pets tall cat", "A page of that name.")
+    memory.sync()
+    assert memory.links.get_outgoing("zephyr") == ["pets-tall-cat"]
+
+
+def test_a_hit_brings_the_page_that_the_item_it_links_to_was_imported_as(memory: WikiAndDiary) -> None:
+    memory.page("entities/tabby.md", IMPORTED)
+    memory.wiki("food", fish="Salmon for [[pets:tall cat]] and [[pets:eel]].")
+    memory.memory.heal(force=True)
+    result = memory.memory.recall("salmon")
+    assert listed(result) == [("food:fish", "hit", None), ("tabby", "link", "food:fish")]
+    assert (result.hits[1].snippet, result.hits[1].snippet_source) == ("A tabby.", "body")
+    assert result.broken_links == ["pets:eel"]
+    assert listed(memory.memory.recall("salmon", node_type="item")) == [("food:fish", "hit", None)]
+    memory.store.amend("tabby", valid_to="2020-01-01")
+    memory.memory.heal(force=True)
+    assert memory.slugs("salmon") == ["food:fish"]
+    assert memory.slugs("salmon", include_expired=True) == ["food:fish", "tabby"]
+
+
+def test_of_several_pages_that_were_one_item_the_link_means_one(memory: WikiAndDiary) -> None:
+    memory.page("procedures/other.md", IMPORTED.replace("Tabby", "Other"))
+    memory.page("entities/tabby.md", IMPORTED)
+    memory.wiki("food", fish="Salmon for [[pets:tall cat]].")
+    memory.sync()
+    assert memory.links.get_outgoing("food:fish") == ["tabby"]
+    assert memory.links.get_backlinks("tabby") == ["food:fish"] and not memory.links.get_backlinks("other")
+    assert memory.slugs("salmon") == ["food:fish", "tabby"]
+
+
+@pytest.mark.parametrize("said", ["pets", "{file: pets}", "{file: [pets], name: x}", '{file: "", name: ""}'])
+def test_a_page_that_says_no_item_is_none(memory: WikiAndDiary, said: str) -> None:
+    memory.page("entities/tabby.md", f"---\ntitle: Tabby\nwikimem: {said}\n---\nSalmon [[pets:x]].\n")
+    memory.sync()
+    assert memory.links.broken_links() == [("docs/entities/tabby.md", "pets:x")]
+
+
+def test_links_to_items_may_have_labels_and_a_backslash_makes_them_text(memory: WikiAndDiary) -> None:
+    memory.wiki("pets", cat="Tabby.", dog="Fears [[pets:cat|the cat]] \\[[pets:eel]].")
+    memory.write("Zephyr", "| a |\n|---|\n| [[pets:cat\\|the cat]] |")
+    memory.sync()
+    assert memory.links.get_backlinks("pets:cat") == ["pets:dog", "zephyr"]
+    assert memory.links.broken_links() == []
+
+
+def test_names_that_differ_in_letter_case_only_are_two_items(memory: WikiAndDiary) -> None:
+    memory.wiki("pets", cat="Tabby.", dog="Fears [[pets:Cat]] [[pets:cat]].")
+    memory.write("Zephyr", "[[pets:cat]] [[pets:Cat]]")
+    memory.sync()
+    assert memory.links.get_outgoing("pets:dog") == memory.links.get_outgoing("zephyr")
+    assert memory.links.get_outgoing("zephyr") == ["pets:Cat", "pets:cat"]
+    assert memory.links.validate_links("zephyr") == ["pets:Cat"]
+
+
+def test_a_dangling_link_is_told_of_pages_items_and_events_alike(memory: WikiAndDiary) -> None:
+    memory.write("Zephyr", "Salmon [[pets:cat]] [[pets:gone]] `[[in:code]]` [[nowhere]]")
+    memory.wiki("pets", cat="Tabby, salmon [[pets:lost]]\n\n~~~\n[[in:fence]]\n~~~")
+    memory.day("2026-03-10", ("08:00", "Salmon [[pets:eaten]] ``[[in:code]]``"))
+    memory.memory.heal(force=True)
+    result = memory.memory.recall("salmon", time_range=("2026-03-10", "2026-03-10"), node_type=None)
+    dangling = memory.memory.recall("salmon yesterday").broken_links
+    assert sorted(dangling) == ["pets:eaten", "pets:gone", "pets:lost"]
+    assert result.broken_links == ["pets:eaten"]
 
 
 def test_items_and_events_are_no_pages_to_link_to(memory: WikiAndDiary) -> None:

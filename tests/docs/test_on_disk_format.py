@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from memex_core.memex import Memex
+from memex_core.model.item import DiaryEvent, RecallItem
 from memex_core.model.page import OWNED_KEYS, edited_by_hand
+from memex_core.model.session import Source
+from memex_core.model.sidecar import KeptNode, Sidecar, ToldEvent
+from memex_core.store.diary import Diary
+from memex_core.store.recallfiles import RecallFileStore
+from memex_core.text.blocks import Provenance, render_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "on-disk-format.md"
 _EXAMPLE = re.compile(r"^```(?:markdown|json) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -28,7 +36,8 @@ def memex(root: Path) -> Memex:
 
 def test_every_kind_of_file_has_an_example() -> None:
     kinds = {name.split("/")[0] for name in EXAMPLES}
-    assert kinds == {"docs", "transcripts", "journal.jsonl", "recalls.jsonl", "forgotten.jsonl", "export"}
+    records = {"journal.jsonl", "recalls.jsonl", "forgotten.jsonl"}
+    assert kinds == {"docs", "wiki", "diary", "transcripts", "export"} | records
 
 
 def test_the_examples_open_without_a_warning(memex: Memex) -> None:
@@ -57,6 +66,41 @@ def test_pages_lead_back_to_the_session(memex: Memex) -> None:
     assert report.confidence == "direct" and report.sources == ["sess-abc123#1"]
 
 
+def test_items_and_events_are_as_we_would_write_them(memex: Memex) -> None:
+    items = RecallFileStore(memex.root).items("preferences")
+    events = Diary(memex.root).day("2026-09-15")
+    assert [item.name for item in items] == ["linter", "editor"] and len(events) == 2
+    for name, blocks in (
+        ("wiki/preferences.md", [(item.name, item.content, _said(item)) for item in items]),
+        ("diary/2026-09-15.md", [(event.time, event.content, _said(event)) for event in events]),
+    ):
+        assert render_file(Path(name).stem, blocks) == EXAMPLES[name]
+
+
+def _said(block: RecallItem | DiaryEvent) -> Provenance:
+    return Provenance(block.owner, block.source_conv, block.ts)
+
+
+def test_items_events_and_pages_link_as_the_page_says(memex: Memex) -> None:
+    memex.heal()
+    assert memex.links.get_outgoing("preferences:linter") == ["user-preference-ruff-over-flake8"]
+    assert memex.links.get_outgoing("2026-09-15#1") == ["by-hand", "preferences:linter"]
+    assert memex.links.get_backlinks("preferences:linter") == ["2026-09-15#1", "preferences:editor"]
+    assert memex.links.broken_links() == [("docs/entities/by-hand.md", "deploy")]
+
+
+def test_the_sidecar_knows_its_event(memex: Memex) -> None:
+    sidecar = memex.transcripts.sidecar("sess-abc123")
+    assert sidecar is not None
+    (told,) = sidecar.diary
+    event = Diary(memex.root).event(told.date, 0)
+    assert event is not None and event.ts == told.ts and event.source_conv == "sess-abc123"
+    assert hashlib.sha256(event.content.encode()).hexdigest() == told.sha256
+    assert sidecar.turn_ids[told.turn - 1] == told.turn_id
+    assert memex.delete_sessions(["sess-abc123"]) == []
+    assert len(Diary(memex.root).day("2026-09-15")) == 1
+
+
 def test_the_recall_counts(memex: Memex) -> None:
     memex.heal()
     page = memex.read("user-preference-ruff-over-flake8")
@@ -71,3 +115,5 @@ def test_the_export_imports(memex: Memex) -> None:
 def test_every_key_that_we_write_is_explained() -> None:
     text = PAGE.read_text("utf-8")
     assert [key for key in OWNED_KEYS if f"`{key}`" not in text and key != "type"] == []
+    kinds = (Sidecar, KeptNode, ToldEvent, Source)
+    assert [field.name for kind in kinds for field in fields(kind) if f"`{field.name}`" not in text] == []
