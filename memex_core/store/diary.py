@@ -46,14 +46,17 @@ class Diary:
     ) -> DiaryEvent:
         """Add an event to its day, behind those of the same minute.
 
-        `ts` is ISO 8601, UTC unless it says otherwise, and now if it is None. `date` and `time` (`HH:MM`) are
-        those of `ts` in `tz`, the zone of this machine if that is None, unless they are given; they are not
-        compared with it. Raises ValueError (InvalidName for the date), with nothing written, for what would
+        `ts` is ISO 8601, UTC unless it says otherwise. `date` and `time` (`HH:MM`) are those of `ts` in `tz`,
+        the zone of this machine if that is None, unless they are given; they are not compared with it. Without
+        a `ts` it is the instant that they say, each that of now where it is not given. Raises ValueError (InvalidName for the date), with nothing written, for what would
         not be read back as it is given; WikiStoreError where the day cannot be read or written; LockTimeout.
         """
         moment = self._now() if ts is None else _moment(ts)
+        was_now = _wall_clock(moment, None, None, tz) if ts is None else None
         date, time = _wall_clock(moment, date, time, tz)
         paths.day_path(self.root, date)
+        if was_now not in (None, (date, time)):
+            moment = _instant(date, time, tz) or moment
         content = checked_content(content)
         if not content:
             raise WrongValue("an event needs a content")
@@ -116,6 +119,14 @@ def _moment(ts: str) -> datetime:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise WrongValue(f"not a time: {ts[:80]!r}; write it as 2026-09-15T10:00:00Z") from None
+
+
+def _instant(date: str, time: str, tz: tzinfo | None) -> datetime | None:
+    """When the clocks of a zone show this; None for a day beyond what a clock can show."""
+    try:
+        return datetime.fromisoformat(f"{date}T{time}").replace(tzinfo=tz).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _wall_clock(moment: datetime, date: str | None, time: str | None, tz: tzinfo | None) -> tuple[str, str]:
