@@ -5,6 +5,7 @@ A run of a session is told of in one event, each exchange in the event of its ru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -15,19 +16,21 @@ from memex_core.text.clean import clean_text
 from memex_core.text.instant import to_seconds
 
 LINE_CHARS = 200
+_BOLD = re.compile(r"\*\*[^*]+\*\*:?")
+_MARKS = re.compile(r"\*\*|`")
 _ASKED, _ANSWER = "Asked: ", "Answer: "
 
 
 def event_content(exchanges: Sequence[Exchange], sidecar: Sidecar) -> str:
     """The event about these exchanges of a session; "" where nothing was asked in them.
 
-    The first prompt and the first line of the last answer, each on one line, then the link to the episode. No
+    The first prompt and the beginning of the last answer, each on one line, then the link to the episode. No
     line of it can be taken for a heading or a metadata comment, and nobody's words make a link.
     """
     asked = next(filter(None, (_one_line(exchange.prompt) for exchange in exchanges)), "")
     if not asked:
         return ""
-    answered = next(filter(None, (_first_line(exchange.answer) for exchange in reversed(exchanges))), "")
+    answered = next(filter(None, (_gist(exchange.answer) for exchange in reversed(exchanges))), "")
     return "\n".join([_ASKED + asked, *([_ANSWER + answered] if answered else []), _link(sidecar)])
 
 
@@ -39,7 +42,7 @@ def could_be_ours(content: str, exchanges: Sequence[Exchange], sidecar: Sidecar)
     link = _link(sidecar)
     return (
         lines[0] in {_ASKED + _one_line(exchange.prompt) for exchange in exchanges}
-        and {*lines[1:-1]} <= {_ANSWER + _first_line(exchange.answer) for exchange in exchanges}
+        and {*lines[1:-1]} <= {_ANSWER + _gist(exchange.answer) for exchange in exchanges}
         and (lines[-1] == link or (not sidecar.project_label and lines[-1].startswith(f"{link} in ")))
     )
 
@@ -82,9 +85,21 @@ def _link(sidecar: Sidecar) -> str:
     return f"Session: [[{sidecar.session_id}]]" + (f" in {project}" if project else "")
 
 
-def _first_line(text: str) -> str:
-    """The first line that says something, without the marks that make it a heading, a quote or a list."""
-    return next(filter(None, (_one_line(line.strip().lstrip("#>*- `")) for line in text.splitlines())), "")
+def _gist(text: str) -> str:
+    """What an answer begins with, on one line: its prose; without any, its headings, else its code."""
+    prose, headings, code = [], [], []
+    fence = ""
+    for line in map(str.strip, text.splitlines()):
+        mark = line[:3] if line.startswith(("```", "~~~")) else ""
+        if mark and fence in ("", mark):
+            fence = "" if fence else mark
+        elif fence:
+            code.append(_MARKS.sub("", line.lstrip("#>*-+ ")))
+        elif line.startswith("#") or _BOLD.fullmatch(line):
+            headings.append(line.strip("#*: "))
+        else:
+            prose.append(_MARKS.sub("", line.lstrip(">*-+ ")))
+    return next(filter(None, (_one_line(" ".join(lines)) for lines in (prose, headings, code))), "")
 
 
 def _one_line(text: str) -> str:

@@ -380,7 +380,27 @@ def test_a_long_prompt_is_cut_and_an_answer_begins_with_its_first_words() -> Non
     exchange = Exchange(1, f"{'long ' * 100}\nprompt", "```\n\n# **Done**: it works\nand more")
     asked, answer, _ = event_content([exchange], Sidecar("s1")).splitlines()
     assert len(asked) == len("Asked: ") + LINE_CHARS and asked.endswith("long…")
-    assert answer == "Answer: Done**: it works"
+    assert answer == "Answer: Done: it works and more"
+
+
+@pytest.mark.parametrize(
+    ("said", "gist"),
+    [
+        ("# Summary\n\nI fixed the **parser**.\n", "I fixed the parser."),
+        ("**Summary**\n\n- fixed `x`\n- tested it", "fixed x tested it"),
+        (
+            "Done! Here is what I did:\n1. Fixed it.\n2. Tested it.",
+            "Done! Here is what I did: 1. Fixed it. 2. Tested it.",
+        ),
+        ("```python\nx = 1\n```", "x = 1"),
+        ("```sh\nmake\n```\nThat builds it.", "That builds it."),
+        ("## Done", "Done"),
+        ("> quoted\n\n---\n", "quoted"),
+    ],
+)
+def test_what_came_of_it_is_what_the_answer_says_and_not_its_markup(said: str, gist: str) -> None:
+    content = event_content([Exchange(1, "do it", said)], Sidecar("s1"))
+    assert content.splitlines()[1] == f"Answer: {gist}"
 
 
 def test_the_events_of_a_session_are_private(memex: Memex) -> None:
