@@ -121,7 +121,11 @@ class WikimemExport:
         seen, theirs, text = self._target.side.files.get(name), self._target.read(name), text_of(data)
         items = items_of("", text) if kind == "recallfile" and text is not None else []
         hashes = {item.name: item_hash(item.name, item.content) for item in items}
-        new = self._newer(name, theirs, data, {seen.sha256} if seen else set(), kind)
+        base = {seen.sha256} if seen else set()
+        taken = self._known.files.get(name)
+        if taken and taken.kind == kind == "recallfile":  # all that an import took from there is in ours
+            base.add(taken.sha256)
+        new = self._newer(name, theirs, data, base, kind)
         if new is not None or theirs == data:
             self._target.files[name] = FileRecord(digest(data), kind, items=hashes)
             self._target.put(name, theirs, theirs if new is None else new)

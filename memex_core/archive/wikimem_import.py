@@ -121,7 +121,8 @@ class WikimemImport:
             theirs = self._whole.take_day(name, day, text, self._seen(name))
             self._files[name] = FileRecord(digest(theirs), "day")
         elif text is not None and file is not None and seen and seen.kind == "recallfile":
-            self._whole.take_recallfile(name, file, text, seen, overwriting=on_conflict == "update")
+            if self._whole.take_recallfile(name, file, text, seen, overwriting=on_conflict == "update"):
+                self._files[name] = FileRecord(digest(text.encode()), "recallfile")
         else:
             self._files[name] = FileRecord(self._origin.keep(kept), type=seen.type if seen else "")
             self._other(name, file, data, kept)
@@ -191,7 +192,7 @@ class WikimemImport:
         for match in matches:
             file, here = match.item.file, by_key.get(match.records[0].page) if match.records else None
             page = (here if match.page else None) or by_place.get(match.place)
-            item = stored.get((file, match.clean.name)) or stored.get((file, match.item.name))
+            item = stored.get((file, match.item.name)) or stored.get((file, match.clean.name))
             record = _record(match, item, page, key_of[id(page)]) if item and page else None
             if record is not None:
                 noted.setdefault(record.page, record)

@@ -16,7 +16,16 @@ from memex_core.archive.wikimem_items import item_hash, items_of
 from memex_core.archive.wikimem_records import digest
 from memex_core.model.item import RecallItem
 from memex_core.text.block_splice import inserted, is_ours, titled, without
-from memex_core.text.blocks import BOM, Provenance, Section, item_name, parse, read_body, render
+from memex_core.text.blocks import (
+    BOM,
+    Provenance,
+    Section,
+    item_name,
+    parse,
+    read_body,
+    render,
+    render_file,
+)
 
 EXPORT_DETAIL = "memex export"
 """The `detail` of a journal line that an export wrote: what it tells happened in the memory long before."""
@@ -139,6 +148,12 @@ def _block(wanted: Wanted) -> str:
     return render(wanted.name, wanted.content, wanted.said)
 
 
+def holds_events(text: str, other: str) -> bool:
+    """True where the day `text` has every event of the day `other`."""
+    have = Counter(_event(text, section) for section in parse(text))
+    return Counter(_event(other, section) for section in parse(other)) <= have
+
+
 def merge_events(text: str, other: str, date: str) -> tuple[str, int]:
     """The text of a day with the events of `other` that it lacks, each as it stands there, and how many.
 
@@ -183,6 +198,17 @@ def newer(ours: bytes | None, theirs: bytes, base: Collection[str]) -> bytes | N
     if ours is None or digest(ours) in base:
         return theirs
     raise ValueError("both changed")
+
+
+def was_rewritten(ours: str, theirs: str, title: str) -> bool:
+    """True where `theirs` is a file as wikimem writes it and `ours` is not: what ours holds beside its items
+    was lost on that way, and nobody took it out.
+    """
+    return _is_canonical(theirs, title) and not _is_canonical(ours, title)
+
+
+def _is_canonical(text: str, title: str) -> bool:
+    return render_file(title, (_event(text, section) for section in parse(text))) == text
 
 
 def missing_lines(have: bytes, offered: bytes) -> list[bytes]:

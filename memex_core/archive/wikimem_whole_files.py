@@ -6,7 +6,8 @@ there, and what was deleted here on purpose does not come back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections import Counter
+from collections.abc import Collection, Container, Mapping
 from pathlib import Path
 
 from memex_core import paths
@@ -14,10 +15,12 @@ from memex_core.archive.wikimem_folder import JOURNAL, BadFile, WikimemFolder, t
 from memex_core.archive.wikimem_items import item_hash, items_of
 from memex_core.archive.wikimem_merge import (
     Wanted,
+    holds_events,
     merge_events,
     merge_items,
     missing_lines,
     newer,
+    was_rewritten,
     without_sources,
 )
 from memex_core.archive.wikimem_records import FileRecord
@@ -25,7 +28,7 @@ from memex_core.archive.wikimem_report import WikimemImportReport
 from memex_core.files.atomic import append_line
 from memex_core.files.lock import memory_lock
 from memex_core.model.item import RecallItem
-from memex_core.text.blocks import Provenance
+from memex_core.text.blocks import Provenance, parse
 
 
 class WholeFiles:
@@ -47,7 +50,10 @@ class WholeFiles:
             ours = self._here.read(name)
             try:
                 new = newer(ours, theirs, seen)
+                is_merge = bool(new and ours) and _lost_something(text_of(ours or b"") or "", text, day)
             except ValueError:
+                new, is_merge = None, True
+            if is_merge:
                 merged, added = merge_events(_readable(name, ours), text, day)
                 new = merged.encode() if added else None
             if new is not None:
@@ -57,32 +63,35 @@ class WholeFiles:
 
     def take_recallfile(
         self, name: str, file: str, text: str, seen: FileRecord, *, overwriting: bool
-    ) -> None:
-        """Bring back a RecallFile that a memory exported as its own. Raises BadFile."""
+    ) -> bool:
+        """Bring back a RecallFile that a memory exported as its own; True where the memory's own holds all
+        that is in it now. Raises BadFile.
+        """
         theirs, items = text.encode(), items_of(file, text)
         missing = seen.items.keys() - {item.name for item in items}
+        skipped = len(self._report.pages.skipped)
         with memory_lock(self._root):
             ours = self._here.read(name)
+            mine, unchanged = text_of(ours or b"") or "", True
             try:
                 new = newer(ours, theirs, {seen.sha256})
-                is_merge = bool(new and ours and missing)
+                is_merge = bool(new and ours) and (bool(missing) or was_rewritten(mine, text, file))
             except ValueError:
-                new, is_merge = theirs, True
+                new, is_merge, unchanged = theirs, True, False
             if is_merge:
-                new = self._merged(file, _readable(name, ours), items, seen, overwriting=overwriting)
+                base = {item.name: _said(item) for item in items_of(file, mine)} if unchanged else {}
+                wanted = _wanted(items, seen, base)
+                new = self._merged(file, _readable(name, ours), wanted, seen, overwriting=overwriting)
             if new is not None and new != ours:
                 self._here.write(name, new)
                 self._report.files.append(file)
         self._report.missing += sorted(f"{file}:{each}" for each in missing)
+        return not missing and len(self._report.pages.skipped) == skipped
 
     def _merged(
-        self, file: str, ours: str, items: list[RecallItem], seen: FileRecord, *, overwriting: bool
+        self, file: str, ours: str, wanted: list[Wanted], seen: FileRecord, *, overwriting: bool
     ) -> bytes:
         base = {name: {sha256} for name, sha256 in seen.items.items()}
-        wanted = [
-            Wanted(item.name, item.content, _said(item), _hash(item) in base.get(item.name, ()))
-            for item in items
-        ]
         if overwriting:
             for item in items_of(file, ours):
                 base.setdefault(item.name, set()).add(_hash(item))
@@ -98,6 +107,33 @@ class WholeFiles:
         for number, line in enumerate(lines, 1):
             append_line(paths.journal_path(self._root), line, durable=number == len(lines))
         self._report.journal_lines = len(lines)
+
+
+def _wanted(items: list[RecallItem], seen: FileRecord, said: Mapping[str, Provenance]) -> list[Wanted]:
+    """What `items` ask for; one that is as it was `seen`, and says what it `said` (where that is known), asks
+    for nothing.
+    """
+    return [
+        Wanted(
+            item.name,
+            item.content,
+            _said(item),
+            same=_hash(item) == seen.items.get(item.name) and said.get(item.name, _said(item)) == _said(item),
+        )
+        for item in items
+    ]
+
+
+def _lost_something(ours: str, theirs: str, day: str) -> bool:
+    """True where an event of `ours` is gone there, or only what stood around them: wikimem adds an event and
+    writes the others anew. An event that reads otherwise there was changed by hand.
+    """
+    is_gone = not _headings(ours) <= _headings(theirs)
+    return is_gone or (holds_events(theirs, ours) and was_rewritten(ours, theirs, day))
+
+
+def _headings(text: str) -> Counter[str]:
+    return Counter(section.heading for section in parse(text))
 
 
 def _readable(name: str, data: bytes | None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memex_core.errors import MemexError, WikiStoreError
-from memex_core.files.atomic import FILE_MODE, remove_file, write_atomic
+from memex_core.files.atomic import FILE_MODE, remove_file, remove_stale_temps, write_atomic
 from memex_core.files.lock import memory_lock
 from memex_core.files.walk import is_inside
 from memex_core.text.blocks import BOM, is_heading
@@ -44,6 +44,7 @@ class BlockFiles:
     def __init__(self, root: Path, folder: Path) -> None:
         self.root = root
         self.folder = folder
+        self._swept = False
 
     def stems(self) -> list[str]:
         """The stems of the files that may be read, sorted by code point; dotfiles included."""
@@ -100,6 +101,7 @@ class BlockFiles:
         """Hold the memory lock for a change; where the disk fails it, WikiStoreError says so."""
         try:
             with memory_lock(self.root, LOCK_WAIT_S):
+                self._sweep()
                 yield
         except MemexError:
             raise
@@ -108,6 +110,12 @@ class BlockFiles:
                 f"cannot write {error.filename or self.folder}: {error.strerror or error}",
                 hint="check space and permissions",
             ) from error
+
+    def _sweep(self) -> None:
+        """What a killed writer left in the folder goes with the first change that comes after it."""
+        if not self._swept and is_inside(self.folder, self.root):
+            remove_stale_temps(self.folder)
+        self._swept = True
 
     def _entries(self) -> list[tuple[str, str]]:
         """(stem, "" or why it cannot be read) of every *.md in the folder, sorted."""

@@ -47,9 +47,10 @@ class Diary:
         """Add an event to its day, behind those of the same minute.
 
         `ts` is ISO 8601, UTC unless it says otherwise. `date` and `time` (`HH:MM`) are those of `ts` in `tz`,
-        the zone of this machine if that is None, unless they are given; they are not compared with it. Without
-        a `ts` it is the instant that they say, each that of now where it is not given. Raises ValueError (InvalidName for the date), with nothing written, for what would
-        not be read back as it is given; WikiStoreError where the day cannot be read or written; LockTimeout.
+        the zone of this machine if that is None, unless they are given; they are not compared with it.
+        Without a `ts` it is the instant that they say, each that of now where it is not given. Raises
+        ValueError (InvalidName for the date), with nothing written, for what would not be read back as it is
+        given; WikiStoreError where the day cannot be read or written; LockTimeout.
         """
         moment = self._now() if ts is None else _moment(ts)
         was_now = _wall_clock(moment, None, None, tz) if ts is None else None

@@ -133,7 +133,7 @@ def _without(file: str, text: str, gone: list[Section]) -> str:
     it. At the end of a file as wikimem writes it, one line end is left.
     """
     rest = without(text, gone)
-    if text.startswith(BOM) and gone[0].start == len(BOM):
+    if text.startswith(BOM):
         rest = titled(rest, file)
     if gone[-1].end == len(text) and render_file(file, map(_block, _items(file, text))) == text:
         rest = rest.rstrip("\n") + "\n"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -43,8 +44,29 @@ ATOMS = (
     "note",
     "# mine\n",
     "\ufeff",
+    *(
+        "\r",
+        "\v",
+        "\x1c",
+        "\x85",
+        "\u2028",
+        "##\t07:00\n",
+        "## 23:59 \n",
+        "## 08:00\n\nx\n",
+        "```",
+        " " * 300,
+    ),
+    *(
+        "<!-- wikimem: owner=k | mood=sad -->\n",
+        "<!--wikimem:-->",
+        "-->",
+        "\\## 08:00",
+        "猫",
+        "\u3000",
+        "%{0}",
+    ),
 )
-hand_made = st.lists(st.sampled_from(ATOMS), max_size=16).map("".join)
+hand_made = st.lists(st.sampled_from((*ATOMS, "\x00", "\x07")), max_size=16).map("".join)
 times = st.sampled_from(["00:00", "08:00", "10:30", "12:00", "23:59"])
 contents = st.lists(st.sampled_from(ATOMS), max_size=5).map("".join).map(escape).filter(bool)
 days = st.tuples(hand_made, st.lists(st.tuples(times, contents), min_size=1, max_size=4))
@@ -118,6 +140,7 @@ def test_events_of_one_minute_are_kept_in_order_and_each_has_an_address(diary: D
     assert contents_of(diary) == ["first", "second", "third", "late"]
     second = diary.event_at(DAY, "08:30", 2)
     assert second is not None and second.content == "second"
+    assert diary.event_at(DAY, "08:30") == diary.event(DAY, 0)
     diary.append("early", date=DAY, time="06:00")
     again = diary.event_at(DAY, "08:30", 2)
     assert again is not None and (again.content, again.ordinal) == ("second", 2)
@@ -200,7 +223,7 @@ def test_in_a_day_that_a_person_edited_nothing_else_moves(
     before: str, after: str, diary: Diary, root: Path
 ) -> None:
     path = put(root, before)
-    event = diary.append("new", date=DAY, time="12:00")
+    event = diary.append("new", ts=NOW, date=DAY, time="12:00")
     assert read(path) == after.replace("{}", f"<!-- wikimem: ts={NOW} -->")
     assert diary.event(DAY, event.ordinal) == event
 
@@ -208,9 +231,17 @@ def test_in_a_day_that_a_person_edited_nothing_else_moves(
 def test_a_canonical_day_out_of_order_is_put_in_order(diary: Diary, root: Path) -> None:
     said = Provenance()
     path = put(root, render_file(DAY, [("21:00", "b", said), ("08:00", "a", said)]))
-    event = diary.append("new", date=DAY, time="12:00")
+    event = diary.append("new", ts=NOW, date=DAY, time="12:00")
     assert contents_of(diary) == ["a", "new", "b"] and event.ordinal == 1
     assert read(path).startswith(f"# {DAY}\n\n## 08:00\n\na\n\n## 12:00\n\nnew\n\n")
+
+
+def test_headings_that_are_no_times_never_move(diary: Diary, root: Path) -> None:
+    said = Provenance()
+    before = render_file(DAY, [("9:00", "a", said), ("Evening", "b", said), ("08:00", "c", said)])
+    path = put(root, before)
+    diary.append("new", date=DAY, time="12:00")
+    assert read(path).startswith(before) and contents_of(diary) == ["a", "b", "c", "new"]
 
 
 def test_days_are_listed_by_the_shape_of_their_name(diary: Diary, root: Path) -> None:
@@ -256,6 +287,22 @@ def test_one_day_that_cannot_be_read_costs_that_day(diary: Diary, root: Path) ->
     with pytest.raises(WikiStoreError, match="not UTF-8"):
         diary.append("x", date="2026-03-06", time="12:00")
     assert not (root / "journal.jsonl").exists()
+
+
+def test_a_day_keeps_its_mode_and_its_link(diary: Diary, root: Path) -> None:
+    link, target = put(root, ""), root / "notes" / "day.txt"
+    target.parent.mkdir()
+    target.write_text("## 08:00\n\na\n", "utf-8")
+    target.chmod(0o664)
+    link.unlink()
+    link.symlink_to("../notes/day.txt")
+    diary.append("b", date=DAY, time="09:00")
+    assert link.is_symlink() and contents_of(diary) == ["a", "b"]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o664 and "b" in read(target)
+    target.chmod(0o444)
+    with pytest.raises(WikiStoreError, match="read-only"):
+        diary.append("c", date=DAY, time="10:00")
+    assert contents_of(diary) == ["a", "b"]
 
 
 def check_day(text: str, added: list[tuple[str, str]]) -> None:
@@ -317,3 +364,21 @@ def test_eight_processes_that_append_at_once_lose_nothing(root: Path) -> None:
 @pytest.mark.slow
 def test_eight_processes_that_append_four_thousand_events_lose_nothing(root: Path) -> None:
     append_at_once(root, 8, 500)
+
+
+@pytest.mark.parametrize(
+    ("given", "ts"),
+    [
+        ({"date": "2025-07-21", "time": "09:00"}, "2025-07-21T07:00:00+00:00"),
+        ({"date": "2025-12-21", "time": "09:00"}, "2025-12-21T08:00:00+00:00"),
+        ({"time": "00:05"}, "2026-03-04T23:05:00+00:00"),
+        ({"date": "2026-03-04"}, "2026-03-04T21:30:00+00:00"),
+        ({"date": "2026-03-05", "time": "22:30"}, NOW),
+        ({"date": "2025-07-21", "time": "09:00", "ts": "2020-01-01T00:00:00Z"}, "2020-01-01T00:00:00+00:00"),
+    ],
+)
+def test_the_instant_of_an_event_is_that_of_its_day_and_time(
+    tmp_path: Path, given: dict[str, str], ts: str
+) -> None:
+    diary = Diary(tmp_path, now=lambda: datetime.fromisoformat(NOW))
+    assert diary.append("x", **given, tz=ZoneInfo("Europe/Berlin")).ts == ts

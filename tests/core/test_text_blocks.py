@@ -11,6 +11,7 @@ from memex_core.text.blocks import (
     BREAKS,
     Provenance,
     escape,
+    field_value,
     flaw_in,
     is_representable,
     item_links,
@@ -197,6 +198,17 @@ def test_a_title_and_empty_lines_are_no_words_of_a_person() -> None:
     assert not is_ours("# T\n", "t") and not is_ours("# t\n\nnote\n", "t")
 
 
+def test_a_link_without_a_file_or_a_name_is_none() -> None:
+    assert item_links("[[ :y]] [[x: ]] [[\u3000:\t]] [[ a : b ]]") == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"), [(" a|b ", "a/b"), ("|", "/"), (" \u3000", None), ("", None), (None, None)]
+)
+def test_a_field_holds_no_bar_and_nothing_blank(value: str | None, kept: str | None) -> None:
+    assert field_value(value) == kept
+
+
 def test_names_collapse_white_space() -> None:
     assert item_name(" tall \u3000\n cat ") == "tall cat"
 
@@ -216,18 +228,18 @@ def test_names_collapse_white_space() -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     blocks_of(text)
     flaw_in(text)
     unescape(escape(text))
     inserted(titled(text, "t"), render("b", "x", Provenance()))
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 @pytest.mark.parametrize(
     "text", ["[[" * 100_000, "[[a:" * 100_000, "[[" + "a" * 200_000, "[[a:" + "b" * 200_000]
 )
 def test_hostile_links_take_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert item_links(text) == []
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0

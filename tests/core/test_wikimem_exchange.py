@@ -125,6 +125,14 @@ def test_a_page_that_says_the_same_already_is_the_page_of_the_item(memory: Memor
     assert before.items() <= memory.pages().items()
 
 
+def test_names_that_differ_in_control_characters_are_two_pages(memory: Memory, tmp_path: Path) -> None:
+    there = tmp_path / "names"
+    put(there, "wiki/pets.md", "## cat\n1\n## \x00cat\n2\n## ca\x00t\n3\n")
+    assert counts(memory.take(there).pages) == {"created": 3}
+    before = files(memory.root)
+    assert counts(memory.take(there).pages) == {"unchanged": 3} and files(memory.root) == before
+
+
 def test_importing_twice_changes_nothing(memory: Memory, there: Path) -> None:
     memory.take(there)
     before = files(memory.root)

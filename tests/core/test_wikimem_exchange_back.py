@@ -17,7 +17,7 @@ from memex_core.archive.wikimem_folder import WikimemFolder
 from memex_core.errors import Refused
 from memex_core.store.diary import Diary
 from memex_core.store.recallfiles import RecallFileStore
-from memex_core.text.blocks import is_representable
+from memex_core.text.blocks import Provenance, is_representable, render_file
 
 PAGE = """---
 # mine
@@ -387,6 +387,100 @@ def test_an_own_recallfile_that_changed_on_both_sides_is_left(memory: Memory, th
     assert memory.give(there).conflicts == ["wiki/facts.md"]
     memory.take(there)
     assert [item.name for item in RecallFileStore(memory.root).items("facts")] == ["a", "b", "c"]
+
+
+def test_what_wikimem_lost_of_an_own_recallfile_stays_here(memory: Memory, there: Path) -> None:
+    own = put(
+        memory.root,
+        "wiki/facts.md",
+        "mine\r\n\r\n## a\r\n<!-- wikimem: mood=sad | owner=k -->\r\n1\r\n## b\r\nold\r\n"
+        "## c\r\n3\r\n## b\r\n\r\n2\r\n",
+    )
+    memory.give(there)
+    peer = Peer(there)
+    peer.add("facts", "b", "two", owner="w")
+    peer.add("facts", "c", "3", owner="w")
+    peer.add("facts", "d", "4")
+    assert b"mine" not in (there / "wiki/facts.md").read_bytes()
+    assert memory.take(there).files == ["facts"]
+    kept = own.read_bytes()
+    assert kept.startswith(
+        b"mine\r\n\r\n## a\r\n<!-- wikimem: mood=sad | owner=k -->\r\n1\r\n## b\r\n\r\ntwo\r\n"
+    )
+    assert kept.count(b"## b") == 1
+    items = [(item.name, item.content, item.owner) for item in RecallFileStore(memory.root).items("facts")]
+    assert items == [("a", "1", "k"), ("b", "two", "w"), ("c", "3", "w"), ("d", "4", None)]
+    assert memory.take(there).files == [] and own.read_bytes() == kept
+    assert memory.give(there).conflicts == [] and (there / "wiki/facts.md").read_bytes() == kept
+
+
+def test_words_that_a_person_took_out_there_are_gone_here(memory: Memory, there: Path) -> None:
+    own = put(memory.root, "wiki/facts.md", "mine\n\n## a\n1\n\n## b\n2\n")
+    day = put(memory.root, "diary/2026-03-05.md", "mine\n\n## 08:00\na\n\n## 09:00\nb\n")
+    memory.give(there)
+    for path, text in ((own, "## a\n1\n\n## b\ntwo\n"), (day, "## 08:00\nA\n\n## 09:00\nb\n")):
+        put(there, f"{path.parent.name}/{path.name}", text)
+    memory.take(there)
+    assert own.read_text() == "## a\n1\n\n## b\ntwo\n"
+    assert day.read_text() == "## 08:00\nA\n\n## 09:00\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "events"),
+    [
+        ("yours\n\n## 08:00\na\n\n## 09:00\nb\n", ["a", "b"]),
+        ("mine\n\n## 08:00\na\n\n## 09:00\nB\n\n## 09:00\nc\n", ["a", "B", "c"]),
+        ("# 2026-03-05\n\n## 08:00\n\nA\n\n## 09:00\n\nb\n", ["A", "b"]),
+    ],
+)
+def test_a_day_that_a_person_edited_there_is_taken(
+    theirs: str, events: list[str], memory: Memory, there: Path
+) -> None:
+    day = put(memory.root, "diary/2026-03-05.md", "mine\n\n## 08:00\na\n\n## 09:00\nb\n")
+    memory.give(there)
+    put(there, "diary/2026-03-05.md", theirs)
+    assert memory.take(there).days == ["2026-03-05"] and day.read_text() == theirs
+    assert [event.content for event in Diary(memory.root).day("2026-03-05")] == events
+
+
+def test_an_event_that_is_gone_there_stays_here(memory: Memory, there: Path) -> None:
+    put(memory.root, "diary/2026-03-05.md", "mine\n\n## 08:00\na\n\n## 09:00\nb\n")
+    memory.give(there)
+    put(there, "diary/2026-03-05.md", "mine\n\n## 09:00\nb\n\n## 10:00\nc\n")
+    memory.take(there)
+    assert [event.content for event in Diary(memory.root).day("2026-03-05")] == ["a", "b", "c"]
+
+
+def test_what_wikimem_lost_of_an_own_day_stays_here(memory: Memory, there: Path) -> None:
+    day = put(memory.root, "diary/2026-03-05.md", "mine\n\n## 9:00\na\n<!-- wikimem: mood=sad -->\n")
+    memory.give(there)
+    rewritten = [("10:00", "new", Provenance()), ("9:00", "a", Provenance())]
+    put(there, "diary/2026-03-05.md", render_file("2026-03-05", rewritten))
+    assert memory.take(there).days == ["2026-03-05"]
+    assert day.read_text().startswith("mine\n\n## 9:00\na\n<!-- wikimem: mood=sad -->\n")
+    assert [event.content for event in Diary(memory.root).day("2026-03-05")] == ["a", "new"]
+    kept = day.read_bytes()
+    assert memory.take(there).days == [] and day.read_bytes() == kept
+    assert memory.give(there).conflicts == []
+
+
+def test_an_own_recallfile_that_took_their_changes_goes_there_again(memory: Memory, there: Path) -> None:
+    ours = RecallFileStore(memory.root)
+    ours.add("facts", "a", "1")
+    memory.give(there)
+    ours.add("facts", "a", "1", owner="user:kim")
+    ours.add("facts", "b", "2")
+    Peer(there).add("facts", "c", "3")
+    assert memory.give(there).conflicts == ["wiki/facts.md"]
+    memory.take(there)
+    assert [item.owner for item in ours.items("facts")] == ["user:kim", None, None]
+    assert memory.give(there).conflicts == []
+    assert [item.name for item in Peer(there).items("facts")] == ["a", "b", "c"]
+    ours.add("facts", "a", "ours")
+    Peer(there).add("facts", "a", "theirs")
+    memory.take(there)
+    assert memory.give(there).conflicts == ["wiki/facts.md"]
+    assert {item.content for item in Peer(there).items("facts")} == {"2", "3", "theirs"}
 
 
 def test_days_that_both_changed_hold_the_events_of_both(memory: Memory, there: Path) -> None:
