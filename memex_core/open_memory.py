@@ -136,16 +136,13 @@ class OpenMemory:
         return result
 
     def embed(self, *, anew: bool = False, progress: Callable[[int, int], None] | None = None) -> EmbedReport:
-        """Make the vectors that pages and items lack; `anew`: of all of them, and the old ones go, if the
-        endpoint answers. The report says what is left and why. Raises ConfigError where [embed] cannot act,
-        OSError, LockTimeout.
+        """Make the vectors that pages and items lack; `anew`: of all of them, in place of the old ones. The
+        report says what is left and why. Raises ConfigError where [embed] cannot act.
         """
         nearest = self._by_meaning.nearest()
-        if anew and (trouble := nearest.start_anew()):
-            return trouble
         report, everything = self.heal(), Question("", 1, Filters(None, None, [], None))
         texts = ask(self.index, self.retriever, self.root, report, lambda r: r.documents(everything))[0]
-        return nearest.fill(texts or (), progress)
+        return nearest.fill(texts or (), progress, anew=anew)
 
     def vectors_problem(self) -> str:
         """What keeps [embed] from taking part in a recall; "" where nothing does. Asks the endpoint once."""

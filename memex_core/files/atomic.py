@@ -84,6 +84,25 @@ def commit_staged(file: BinaryIO, temp: Path, path: Path) -> None:
     sync_dir(path.parent)
 
 
+def commit_together(*staged: tuple[BinaryIO, Path, Path]) -> None:
+    """Make staged files, of one directory, durable, then give them their names (file, temp, path), one right
+    after the other. Where one cannot have its name, those before it are gone again.
+    """
+    for file, _, _ in staged:
+        file.flush()
+        _fsync(file.fileno())
+    named: list[Path] = []
+    try:
+        for _, temp, path in staged:
+            temp.replace(path)
+            named.append(path)
+    except OSError:
+        for path in named:
+            path.unlink()
+        raise
+    sync_dir(staged[0][2].parent)
+
+
 def append_line(path: Path, line: bytes, *, durable: bool = True) -> None:
     """Append `line` (no newline in it) and its newline in one write: concurrent writers never interleave.
 

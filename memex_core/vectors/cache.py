@@ -8,6 +8,7 @@ then the keys, then the matrix that the old keys named goes; no other file is ev
 from __future__ import annotations
 
 import contextlib
+import errno
 import stat
 import time
 from collections.abc import Sequence
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from memex_core.files.atomic import commit_staged, staged_file
+from memex_core.files.atomic import commit_together, remove_stale_temps, staged_file
 from memex_core.vectors.endpoint import Matrix
 from memex_core.vectors.keys import KEYS_FILE, MATRIX_FILE, Key, keys_text, matrix_name, read_keys
 
+_LAST_NUMBER = 999_999
 _RACY_NS = 2_000_000_000
 
 
@@ -89,18 +91,26 @@ class VectorCache:
             ):
                 np.lib.format.write_array(vectors, np.ascontiguousarray(matrix, "<f4"), allow_pickle=False)
                 listing.write(keys_text(header, keys))
-                commit_staged(vectors, vectors_temp, self.folder / name)
-                commit_staged(listing, listing_temp, self.folder / KEYS_FILE)
+                pairs = (
+                    (vectors, vectors_temp, self.folder / name),
+                    (listing, listing_temp, self.folder / KEYS_FILE),
+                )
+                commit_together(*pairs)
         else:
             name = ""
             (self.folder / KEYS_FILE).unlink(missing_ok=True)
+        remove_stale_temps(self.folder)
         if superseded != name and _is_plain_file(self.folder / superseded):
             with contextlib.suppress(OSError):
                 (self.folder / superseded).unlink()
 
-    def clear(self) -> None:
-        """Delete the keys and the matrix that they name. Raises OSError."""
-        self.save([], np.empty((0, 0), "<f4"), "")
+    def check_writable(self) -> None:
+        """Raises OSError where `save` would fail for what lies there, so that nothing is paid for in vain."""
+        path = self.folder / KEYS_FILE
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
+        with staged_file(self.folder):
+            """A file can be made."""
 
     def _map(self, name: str) -> Matrix | None:
         path = self.folder / name
@@ -115,11 +125,13 @@ class VectorCache:
         return matrix if matrix.shape[1] else None
 
     def _next_name(self) -> str:
-        numbers = [int(found[1]) for path in _names(self.folder) if (found := MATRIX_FILE.match(path))]
-        number = max(numbers, default=0) + 1
-        while (self.folder / f"vectors-{number:06d}.npy").exists():
-            number += 1
-        return f"vectors-{number:06d}.npy"
+        """One more than the highest number there is, as wikimem counts; behind the last, a free one."""
+        numbers = {int(found[1]) for name in _names(self.folder) if (found := MATRIX_FILE.match(name))}
+        highest = max(numbers, default=0)
+        wanted = highest + 1 if highest < _LAST_NUMBER else 1
+        while wanted in numbers or (self.folder / f"vectors-{wanted:06d}.npy").exists():
+            wanted += 1
+        return f"vectors-{wanted:06d}.npy"
 
 
 def _stamp(path: Path) -> object:

@@ -17,6 +17,8 @@ def cosines(matrix: Matrix, rows: Sequence[int], query: Matrix) -> list[float]:
     """
     found: list[float] = []
     wanted = np.asarray(rows, dtype=np.intp)
+    with np.errstate(all="ignore"):
+        query = query / np.abs(query).max()  # no square of it overflows
     length = float(np.linalg.norm(query))
     for start in range(0, len(wanted), _ROWS_AT_ONCE):
         part = wanted[start : start + _ROWS_AT_ONCE]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from memex_core.files.atomic import write_atomic
+from memex_core.files.atomic import remove_stale_temps, write_atomic
 from memex_core.files.regular import open_regular
 
 KEYS_FILE = "vectors.keys.jsonl"
@@ -60,10 +60,13 @@ def matrix_name(header: dict[str, Any]) -> str:
 
 
 def forget_keys(folder: Path, is_gone: Callable[[Key], bool]) -> None:
-    """Take the names of what is gone out of the keys; its rows go when the cache is next filled. Raises
-    OSError.
+    """Take the names of what is gone out of the keys; its rows go when the cache is next filled. Keys that
+    cannot be read go as a whole. Raises OSError.
     """
+    remove_stale_temps(folder)
     header, keys = read_keys(folder)
+    if not header and (folder / KEYS_FILE).is_file():
+        (folder / KEYS_FILE).unlink()
     left = [_NOBODY if is_gone(key) else key for key in keys]
     if left != keys:
         write_atomic(folder / KEYS_FILE, keys_text(header, left))

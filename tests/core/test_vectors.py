@@ -22,6 +22,7 @@ from wiki_and_diary import NOW, WikiAndDiary
 
 from memex_core.memex import Memex
 from memex_core.open_memory import OpenMemory
+from memex_core.vectors.filling import FIRST_BATCH
 from memex_hooks.recall_hook import session_notes
 
 
@@ -489,9 +490,9 @@ def test_what_was_embedded_before_a_failure_is_kept(memory: Meaningful) -> None:
     memory.endpoint.fails_after = 2
     result = memory.recall("kitten")
     assert result.search_engine == "bm25+vectors"
-    assert len(keys_of(memory.root)[1]) == 64
+    assert len(keys_of(memory.root)[1]) == FIRST_BATCH
     memory.endpoint.fails_after = None
-    assert len(memory.asked("kitten")) == 103 - 64 + 1
+    assert len(memory.asked("kitten")) == 103 - FIRST_BATCH + 1
     assert len(keys_of(memory.root)[1]) == 103
 
 
@@ -501,17 +502,34 @@ def test_vectors_of_two_lengths_from_one_endpoint_are_not_mixed(memory: Meaningf
     assert not list(memory.root.glob("vectors*")) or matrix_of(memory.root).shape[1] == 4
 
 
-def test_a_memory_that_cannot_be_written_ranks_by_meaning_all_the_same(
+def test_a_memory_that_cannot_be_written_asks_for_nothing_that_it_could_not_keep(
     memory: Meaningful, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    memory.recall("car")
+    memory.wiki("more", one="A brew.")
     memory.memory.heal(force=True)
+    before = len(memory.endpoint.texts)
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("memex_core.vectors.cache.staged_file", full)
     assert memory.recall("cat").hits[0].slug == "pets:tom"
-    assert not list(memory.root.glob("vectors*"))
+    assert memory.endpoint.texts[before:] == ["cat"]
+    assert "cannot be kept" in (memory.root / "logs" / "memex.log").read_text()
+
+
+def test_keys_that_are_a_folder_cost_nothing_but_meaning(memory: Meaningful) -> None:
+    (memory.root / "vectors.keys.jsonl").mkdir()
+    assert memory.asked("automobile") == memory.asked("automobile") == ["automobile"]
+    assert not list(memory.root.glob("vectors-*.npy"))
+
+
+def test_a_number_beyond_all_is_not_counted_on_from(memory: Meaningful) -> None:
+    (memory.root / "vectors-999999999999.npy").write_bytes(b"mine")
+    memory.recall("car")
+    assert memory.asked("car") == ["car"]
+    assert keys_of(memory.root)[0]["vectors_file"] == "vectors-000001.npy"
 
 
 def test_four_processes_at_once_leave_one_whole_cache(memory: Meaningful) -> None:

@@ -31,7 +31,7 @@ def test_embed_makes_what_is_missing_and_says_how_much(memory: Meaningful) -> No
     assert memex_cli("embed").json == {"model": "toy", "embedded": 3, "known": 0, "missing": 0, "trouble": ""}
     memory.wiki("tea", one="A brew.")
     assert memex_cli("embed", "--text").stdout == "1 text embedded with toy, 3 known\n"
-    assert len(memory.endpoint.texts) == 4
+    assert len([text for text in memory.endpoint.texts if text != "a first word"]) == 4
 
 
 def test_embed_without_a_configuration_says_what_to_set(memory: Meaningful) -> None:
@@ -42,7 +42,7 @@ def test_embed_without_a_configuration_says_what_to_set(memory: Meaningful) -> N
 
 def test_embed_that_is_cut_off_says_what_is_left_and_exits_with_1(memory: Meaningful) -> None:
     memory.wiki("many", **{f"n{number}": f"tea {number}" for number in range(100)})
-    memory.endpoint.fails_after = 2
+    memory.endpoint.fails_after = 3
     done = memex_cli("embed")
     assert done.returncode == 1
     assert "38 texts without a vector: toy at http://127.0.0.1" in done.stderr and "HTTP 500" in done.stderr
