@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,7 +24,9 @@ _O_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(o
 
 
 def make_dir(path: Path) -> None:
-    """Create `path` and its missing parents, each 0700 whatever the umask; an existing one keeps its mode."""
+    """Create `path` and its missing parents, each 0700 whatever the umask, and durably: what is written in a
+    folder is lost with its name. An existing one keeps its mode.
+    """
     if path.is_dir():
         return
     if path.parent != path:
@@ -36,18 +38,30 @@ def make_dir(path: Path) -> None:
             raise NotADirectoryError(20, "exists and is not a directory", str(path)) from None
     else:
         path.chmod(DIR_MODE)
+        sync_dir(path.parent)
 
 
-def write_atomic(path: Path, data: bytes, mode: int = FILE_MODE, *, durable: bool = True) -> None:
+def write_atomic(
+    path: Path,
+    data: bytes,
+    mode: int = FILE_MODE,
+    *,
+    durable: bool = True,
+    unless: Callable[[], bool] | None = None,
+) -> bool:
     """Put `data` at `path`: when this returns, the bytes are on disk; when it raises, nothing has changed.
 
     The directory is made if missing. A symbolic link at `path` is replaced, not followed. `durable=False`
-    skips the fsyncs: for what can be derived again.
+    skips the fsyncs: for what can be derived again. `unless` is asked last, when only the new name is
+    missing: where it says True nothing is changed, and False is returned.
     """
     make_dir(path.parent)
     temp = path.parent / f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
     try:
         _write_new(temp, data, mode, durable=durable)
+        if unless is not None and unless():
+            temp.unlink()
+            return False
         temp.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -55,6 +69,7 @@ def write_atomic(path: Path, data: bytes, mode: int = FILE_MODE, *, durable: boo
         raise
     if durable:
         sync_dir(path.parent)
+    return True
 
 
 @contextlib.contextmanager
@@ -125,6 +140,8 @@ def append_line(path: Path, line: bytes, *, durable: bool = True) -> None:
             _fsync(fd)
     finally:
         os.close(fd)
+    if durable and size == 0:
+        sync_dir(path.parent)
 
 
 def remove_file(path: Path) -> None:

@@ -11,7 +11,7 @@ import re
 import sqlite3
 from dataclasses import dataclass
 
-from memex_core.index.item_links import MAX_LINKS, find_item_links, item_label, item_path
+from memex_core.index.item_links import find_item_links, item_label, item_path
 from memex_core.index.kinds import EVENT, EVENTS, ITEM, ITEMS
 from memex_core.index.page_rows import Row, column_values, drop_page, put_row
 from memex_core.model.node import WikiNode
@@ -91,7 +91,7 @@ def _row(file: str, name: int | str, text: str, section: Section, digest: str) -
         named = _item(_stem(file), name, ts)
     item_links = find_item_links(content)
     as_items = {link.page_key for link in item_links}
-    page_links = [key for key in parse_links(content) if key not in as_items][:MAX_LINKS]
+    page_links = [key for key in parse_links(content) if key not in as_items]
     node = WikiNode(
         type=EVENT if _is_day(file) else ITEM,
         title=named.title,

@@ -17,9 +17,6 @@ from memex_core.text.blocks import item_of_link
 from memex_core.text.clean import clean_text
 from memex_core.text.links import link_key, link_targets
 
-MAX_LINKS = 10_000
-"""Of one page, item or event; nobody writes so many."""
-
 
 @dataclass(frozen=True, slots=True)
 class ItemLink:
@@ -49,11 +46,11 @@ def origin_path(page: WikiNode) -> str | None:
 
 
 def find_item_links(text: str) -> list[ItemLink]:
-    """The item links outside code, in the order of their first appearance, MAX_LINKS at most."""
+    """The item links outside code, in the order of their first appearance."""
     keys: dict[str, str] = {}
     for target in map(clean_text, link_targets(text)):
         item = item_of_link(target)
-        if item is not None and len(keys) < MAX_LINKS:
+        if item is not None:
             keys.setdefault(item_path(*item), link_key(target))
     return list(map(ItemLink, keys, keys.values()))
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from memex_core.errors import MemexError, WikiStoreError
 from memex_core.files.atomic import FILE_MODE, remove_file, remove_stale_temps, write_atomic
 from memex_core.files.lock import memory_lock
-from memex_core.files.walk import is_inside
+from memex_core.files.walk import Stamp, is_inside, stamp_of
 from memex_core.text.blocks import BOM, is_heading
 
 SUFFIX = ".md"
@@ -25,6 +27,8 @@ _MAX_STEM = 255 - len(SUFFIX)
 LOCK_WAIT_S = 60.0
 """Writers of one memory root take turns, each for a few milliseconds; many of them at once take long."""
 
+_TRIES = 100
+Answer = TypeVar("Answer")
 Problem = tuple[str, str]
 """(path relative to the memory root, what is wrong with it)."""
 
@@ -81,13 +85,39 @@ class BlockFiles:
         except BadBlockFile:
             return ""
 
+    def rewrite(self, stem: str, change: Callable[[str], tuple[str, Answer]]) -> Answer:
+        """Make the file what `change` makes of its text ("" where there is none), and give its other answer.
+
+        Under the memory lock; but wikimem and editors take none. Where one of them replaced the file
+        meanwhile, `change` is asked again.
+        """
+        for _ in range(_TRIES):
+            seen = self._stamp(stem)
+            text, answer = change(self.read(stem) or "")
+            if self._put(stem, text, partial(self._has_changed, stem, seen)):
+                return answer
+        raise BadBlockFile(self._name(stem), "is being written by another program all the time")
+
     def replace(self, stem: str, text: str) -> None:
         """Make `text` the file: durable, and whole or not at all. Under the memory lock."""
+        self._put(stem, text)
+
+    def _put(self, stem: str, text: str, unless: Callable[[], bool] | None = None) -> bool:
         path, mode = self._writable(stem)
         data = text.encode("utf-8")
         if len(data) > MAX_BYTES:
             raise BadBlockFile(self._name(stem), f"would be larger than {MAX_BYTES >> 20} MiB")
-        write_atomic(path, data, mode)
+        return write_atomic(path, data, mode, unless=unless)
+
+    def _has_changed(self, stem: str, seen: Stamp | None) -> bool:
+        return self._stamp(stem) != seen
+
+    def _stamp(self, stem: str) -> Stamp | None:
+        """How the file behind a name looks now; None where there is none that could be read."""
+        try:
+            return stamp_of(os.stat(self.folder / f"{stem}{SUFFIX}"))
+        except (OSError, ValueError):
+            return None
 
     def remove(self, stem: str, rest: str) -> None:
         """Delete a file of which only `rest` is left; a link stays, and so does `rest` behind it."""

@@ -63,8 +63,7 @@ class Diary:
             raise WrongValue("an event needs a content")
         said = checked_provenance(owner, source_conv, utc_stamp(moment))
         with self._days.changing():
-            text, ordinal = _with_event(self._days.read(date) or "", date, time, content, said)
-            self._days.replace(date, text)
+            ordinal = self._days.rewrite(date, lambda text: _with_event(text, date, time, content, said))
             now = utc_stamp(self._now())
             self.journal.event_added(date, time, now, owner=owner, source_conv=source_conv)
         return DiaryEvent(date, time, content, *said, ordinal)

@@ -27,6 +27,8 @@ TYPED_CUE = "typed"
 """Cues of forgotten.jsonl for what no phrase of a session gave: a session's own page, what a model made of
 sessions (turn 0), what a person wrote (turn 0, no session)."""
 _RECALL_WAIT_S = 0.2
+_BREAKS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+"""wikimem ends a line of the journal there, too: raw in a value, they would cost it the whole journal."""
 
 
 class Journal:
@@ -221,7 +223,7 @@ def _changed_line(raw: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]
     except (ValueError, RecursionError):
         return raw
     changed = change(line) if isinstance(line, dict) else line
-    return raw if changed == line else json.dumps(changed, ensure_ascii=False).encode()
+    return raw if changed == line else _encoded(changed)
 
 
 def _given(**fields: str | None) -> dict[str, str]:
@@ -229,7 +231,11 @@ def _given(**fields: str | None) -> dict[str, str]:
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:
-    append_line(path, json.dumps(line, ensure_ascii=False).encode())
+    append_line(path, _encoded(line))
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, ensure_ascii=False).translate(_BREAKS).encode()
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

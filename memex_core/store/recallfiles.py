@@ -83,11 +83,8 @@ class RecallFileStore:
         name, content = checked_name(name), checked_content(content)
         said = checked_provenance(owner, source_conv, ts or utc_stamp(self._now()))
         with self._files.changing():
-            text = self._files.read(file) or ""
-            old = named(text, name)
-            kept = titled(without(text, old), file)
-            self._files.replace(file, inserted(kept, render(name, content, said)))
-            action: Literal["add", "update"] = "update" if old else "add"
+            known = self._files.rewrite(file, lambda text: _with(file, text, name, content, said))
+            action: Literal["add", "update"] = "update" if known else "add"
             now = utc_stamp(self._now())
             self.journal.item_changed(action, file, name, now, owner=owner, source_conv=source_conv)
         return RecallItem(file, name, content, *said)
@@ -126,6 +123,13 @@ def _items(file: str, text: str) -> list[RecallItem]:
 def _item(file: str, text: str, section: Section) -> RecallItem:
     content, said = read_body(text, section)
     return RecallItem(file, item_name(section.heading), content, *said)
+
+
+def _with(file: str, text: str, name: str, content: str, said: Provenance) -> tuple[str, bool]:
+    """`text` with an item, as its last, and whether it had one of that name."""
+    old = named(text, name)
+    kept = titled(without(text, old), file)
+    return inserted(kept, render(name, content, said)), bool(old)
 
 
 def _without(file: str, text: str, gone: list[Section]) -> str:

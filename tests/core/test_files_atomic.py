@@ -161,3 +161,17 @@ def test_only_old_temp_files_are_swept(tmp_path: Path) -> None:
     os.utime(page, (long_ago, long_ago))
     assert remove_stale_temps(tmp_path) == 1
     assert not old.exists() and young.exists() and page.exists()
+
+
+def test_a_new_file_has_its_name_on_the_disk_in_folders_that_have_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, synced = os.fsync, set()
+
+    def note(fd: int) -> None:
+        fsync(fd)
+        synced.add(os.fstat(fd).st_ino)
+
+    monkeypatch.setattr(os, "fsync", note)
+    append_line(tmp_path / "a" / "b" / "journal.jsonl", b"{}")
+    assert {path.stat().st_ino for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")} <= synced

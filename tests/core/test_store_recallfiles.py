@@ -140,6 +140,13 @@ def test_every_change_is_a_line_of_the_journal_in_the_shape_of_wikimem(
     ]
 
 
+def test_a_line_of_the_journal_is_one_line_for_wikimem(store: RecallFileStore, root: Path) -> None:
+    store.add("pets", "cat", "x", owner="k\u2028", source_conv="\x85s")
+    store.remove("pets", "cat", owner="k\u2029")
+    lines = [json.loads(line) for line in (root / "journal.jsonl").read_text("utf-8").splitlines()]
+    assert [line["owner"] for line in lines] == ["k\u2028", "k\u2029"]
+
+
 def test_a_file_goes_with_its_last_item(store: RecallFileStore, root: Path) -> None:
     store.add("pets", "cat", "x")
     assert store.remove("pets", "cat")

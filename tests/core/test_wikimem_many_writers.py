@@ -5,6 +5,7 @@ journal tells what happened.
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -132,3 +133,29 @@ def test_a_writer_that_is_killed_leaves_nothing_half_written(root: Path, kills: 
         told = [line for line in journal(root) if line["action"] == "diary"]
         assert len(events) - number - 1 <= len(told) <= len(events)
     assert {path.name for path in (root / "wiki").glob("*.md")} == {"facts.md"}
+
+
+def test_what_a_program_without_the_lock_wrote_meanwhile_is_not_overwritten(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """wikimem takes no lock; its file is there when ours is about to get its name."""
+    store, diary, fsync = RecallFileStore(root), Diary(root), os.fsync
+    store.add("pets", "cat", "x")
+    diary.append("first", date=DAY, time="08:30")
+    theirs: list[tuple[Path, str]] = []
+
+    def write_meanwhile(fd: int) -> None:
+        fsync(fd)
+        if theirs:
+            path, text = theirs.pop()
+            path.with_name("new.tmp").write_text(text, "utf-8")
+            path.with_name("new.tmp").replace(path)
+
+    monkeypatch.setattr(os, "fsync", write_meanwhile)
+    theirs.append((root / "wiki" / "pets.md", "# pets\n\n## cat\n\nx\n\n## dog\n\ntheirs\n"))
+    store.add("pets", "eel", "ours")
+    assert [item.name for item in store.items("pets")] == ["cat", "dog", "eel"]
+    theirs.append((root / "diary" / f"{DAY}.md", "## 08:30\n\nfirst\n\n## 09:00\n\ntheirs\n"))
+    diary.append("ours", date=DAY, time="09:00")
+    assert [event.content for event in diary.day(DAY)] == ["first", "theirs", "ours"]
+    assert not theirs and not list(root.rglob(".memex-*.tmp"))
