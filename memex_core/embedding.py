@@ -184,7 +184,7 @@ class Nearest:
         return Filling(
             endpoint=self.endpoint,
             dim=dim,
-            turn=lambda: memory_lock(paths.vector_dirs(self.root)[0], TURN_WAIT_S if is_long else SHORT_TURN_S),
+            turn=lambda: memory_lock(self.caches[PAGES].folder, TURN_WAIT_S if is_long else SHORT_TURN_S),
             lock=lambda: memory_lock(self.root, LONG_WAIT_S if is_long else LOCK_WAIT_S),
             deadline=deadline,
             patience=max(LONG_WAIT_S, self.endpoint.timeout) if is_long else FILL_S,

@@ -25,8 +25,11 @@ Progress = Callable[[int, int], None]
 
 FIRST_BATCH = 16
 """How fast the endpoint is is not known yet."""
+CHEAP_S = 0.2
 SAVES_SHARE = 4
-"""Between two saves, so many times what the last one took is spent on asking."""
+"""Every batch is saved while a save takes less than CHEAP_S; then so many times what one takes is spent on
+asking in between.
+"""
 MAX_REFUSED = 5
 """So many texts refused with none taken before: it is not for their sake."""
 MAX_SLOW = 4
@@ -145,7 +148,7 @@ class _Work:
                 rest = rest[len(batch) :]
                 self._take(batch, rows)
                 self.how.progress(total - len(rest), total)
-                if time.monotonic() - self._saved_at >= SAVES_SHARE * self._save_took:
+                if self._save_took < CHEAP_S or self._since_save() >= SAVES_SHARE * self._save_took:
                     self.save()
         finally:
             self.trouble = asking.trouble or asking.refused
@@ -175,6 +178,9 @@ class _Work:
             self.trouble = self.trouble or f"vectors cannot be kept: {error}"
         self._saved_at = time.monotonic()
         self._save_took = self._saved_at - started
+
+    def _since_save(self) -> float:
+        return time.monotonic() - self._saved_at
 
     def filled(self) -> Filled:
         keys, matrix = (

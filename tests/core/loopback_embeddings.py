@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from loopback_providers import (
@@ -62,7 +62,8 @@ class Embeddings(Provider):
     """Answers with `vector_of` each text, in reverse order, as the dialect allows.
 
     `fails_with`: how it fails, as long as it is set; `fails_after`: how many requests it answers before it
-    does; `answers`: what it answers in place of vectors; `dims`: how many numbers its next vectors have.
+    does; `answers`: what it answers in place of vectors; `dims`: how many numbers its next vectors have;
+    `refuses`: what a text may not hold; `text_takes`: seconds.
     """
 
     def __init__(self) -> None:
@@ -72,6 +73,9 @@ class Embeddings(Provider):
         self.fails_after: int | None = None
         self.answers: object = None
         self.dims: Iterator[int] = iter(())
+        self.refuses = ""
+        self.text_takes = 0.0
+        self.on_batch: Callable[[int], None] = lambda count: None
 
     @property
     def texts(self) -> list[str]:
@@ -91,8 +95,13 @@ class Embeddings(Provider):
                 return
         texts = self.requests[-1].body["input"]
         self.batches.append(texts)
+        self.on_batch(len(self.batches))
+        if self.refuses and any(self.refuses in text for text in texts):
+            error(400, f"cannot embed {texts}")(connection)
+            return
+        connection.stop.wait(self.text_takes * len(texts))
         dim = next(self.dims, None)
-        data = [{"index": i, "embedding": vector_of(text)[:dim]} for i, text in enumerate(texts)]
+        data = [{"index": i, "embedding": vector_of(text)[-(dim or 0) :]} for i, text in enumerate(texts)]
         answer = {"object": "list", "data": data[::-1], "model": "toy", "usage": {"prompt_tokens": 1}}
         body = json.dumps(answer if self.answers is None else self.answers).encode()
         connection.send(response_bytes(body))
