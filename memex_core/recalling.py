@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -38,7 +39,7 @@ class ByMeaning:
     def __init__(self, root: Path, config: EmbedConfig) -> None:
         self.root = root
         self.config = config
-        self.is_on = bool(config.api_base.strip() and config.model.strip())
+        self.is_on = bool(config.api_base.strip() or config.model.strip())
         self._nearest: Nearest | None = None
         self._told: set[str] = set()
 
@@ -62,17 +63,19 @@ class ByMeaning:
 
     def nearest(self) -> Nearest:
         """Raises ConfigError where [embed] is not set up, cannot act, or its libraries are missing."""
-        if not self.is_on:
-            raise ConfigError(
-                "[embed] is off: it has no api_base and model",
-                hint="set both in memex.toml; see docs/use.md",
-            )
+        for key in ("api_base", "model"):
+            if not getattr(self.config, key).strip():
+                what = (
+                    f"[embed] has no {key}" if self.is_on else "[embed] is off: it has no api_base and model"
+                )
+                raise ConfigError(what, hint="set it in memex.toml; memex info says what holds")
         if self._nearest is None:
             try:
                 from memex_core.embedding import Nearest  # numpy takes 0.1 s: only who uses it pays for it
             except ImportError:
                 raise ConfigError(
-                    "[embed] is set up, but numpy is not installed", hint="pip install 'memex-hooks[embed]'"
+                    "[embed] is set up, but numpy is not installed",
+                    hint=f"{sys.executable} -m pip install 'memex-hooks[embed]'",
                 ) from None
             self._nearest = Nearest(self.root, self.config)
         return self._nearest
@@ -195,8 +198,13 @@ def _day(text: str | None) -> str | None:
 def _notes(question: Question, found: Found) -> Iterator[str]:
     window = found.window
     if window is None and question.filters.node_type == EVENT:
-        yield "the diary is closed: the query names no days that have events, and no range does"
+        yield "the diary is closed: neither the query nor a range names days"
     if window is not None and window.widened:
         yield f"no event in the days asked for; a day more at both sides: {said_days(*_days(window))}"
+    if window is not None and not found.events:
+        yield f"no event in the days asked for ({said_days(*_days(window))}), nor a day before or after them"
+    shown = sum(hit.node_type == EVENT and hit.source == "hit" for hit in found.hits)
+    if not found.terms and shown < found.events:
+        yield f"the newest {shown} of {found.events} events of these days"
     if found.links_left_out:
         yield f"{found.links_left_out} more linked items are not listed"

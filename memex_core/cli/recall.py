@@ -103,6 +103,8 @@ def recall(
         from memex_core.memory.context_block import context_block
 
         click.echo(context_block(result))
+        for line in filter(None, (result.note, _dropped(result) if result.dropped else "")):
+            click.echo(f"note: {line}", err=True)
     elif as_json:
         print_json(result)
     else:
@@ -119,17 +121,27 @@ def _print_result(result: RecallResult, explain: bool) -> None:
     for hit in result.hits:
         _print_hit(hit)
         if explain and hit.source == "hit":
-            brought = ", ".join(f"{shown(term)} {score:.3f}" for term, score in hit.matched_terms.items())
-            click.echo(f"   score {hit.score:.3f}: {brought or 'no word, only the time'}")
+            click.echo(f"   score {hit.score:.3f}: {_reasons(hit)}")
     if result.dropped:
-        count = counted(len(result.dropped), "more hit")
-        click.echo(f"left out, over the budget: {count}: {shown(', '.join(result.dropped))}")
+        click.echo(_dropped(result))
+
+
+def _reasons(hit: RecallHit) -> str:
+    brought = [f"{shown(term)} {score:.3f}" for term, score in hit.matched_terms.items()]
+    near = [f"meaning {hit.cos_score:.3f}"] if hit.cos_score is not None else []
+    return ", ".join([*brought, *near]) or "no word, only the time"
+
+
+def _dropped(result: RecallResult) -> str:
+    count = counted(len(result.dropped), "more hit")
+    return f"left out, over the budget: {count}: {shown(', '.join(result.dropped))}"
 
 
 def _print_question(result: RecallResult) -> None:
     from memex_core.recalling import said_days
 
-    click.echo(f"searched for: {shown(', '.join(result.terms)) or 'no word'}")
+    by = ", and by meaning" if result.search_engine == "bm25+vectors" else ""
+    click.echo(f"searched for: {shown(', '.join(result.terms)) or 'no word'}{by}")
     if result.window is not None:
         days = said_days(*result.window)
         said = f" ({shown(result.window_words)})" if result.window_words else ""

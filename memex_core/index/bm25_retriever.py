@@ -46,15 +46,16 @@ class Question:
 
 @dataclass(slots=True)
 class Found:
-    """The answer to a question. `window` is the one that was open, `terms` what was asked for, `broken_links`
-    the item links of the hits that lead nowhere, `links_left_out` counts linked items that are not among the
-    hits, `total` all pages, items and events there are.
+    """The answer to a question. `window` is the one that was open, with so many `events`, `terms` what was
+    asked for, `broken_links` the item links of the hits that lead nowhere, `links_left_out` counts linked
+    items that are not among the hits, `total` all pages, items and events there are.
     """
 
     hits: list[RecallHit]
     terms: list[str]
     total: int
     window: Window | None = None
+    events: int = 0
     broken_links: list[str] = field(default_factory=list)
     links_left_out: int = 0
 
@@ -105,7 +106,7 @@ class BM25Retriever:
         with reading(self.db_path) as db:
             opened = open_diary(db, question.query, filters, question.window)
             terms = query_terms(question.query) if opened is None else opened.terms
-            scorer = Scorer(db, self.k1, self.b, diary=opened is not None)
+            scorer = Scorer(db, self.k1, self.b, diary=opened is not None and bool(opened.events))
             stems = stems_of(terms)
             hidden = (
                 set() if question.include_expired else hidden_pages(db, time.time() if now is None else now)
@@ -119,7 +120,8 @@ class BM25Retriever:
                 scores = said.fused(question.meaning.weight)
             best = best_of(db, scores, question.top_k)
             if opened is not None:
-                best = _with_events(db, scorer, stems, best, opened, question.top_k)
+                fused = said.fused(question.meaning.weight) if said and question.meaning else None
+                best = _with_events(db, scorer, stems, best, opened, question.top_k, fused)
             if with_links and filters.node_type in (None, ITEM) and not (filters.tags or filters.project):
                 followed = follow_links(db, best, hidden, only_items=filters.node_type == ITEM)
             else:
@@ -132,8 +134,11 @@ class BM25Retriever:
                 _tell_signals(said, best, hits)
             if question.explain:
                 _explain(scorer, terms, best, hits)
-            window = opened.window if opened else None
-            return Found(hits, terms, scorer.total, window, followed.broken, followed.left_out)
+            found = Found(hits, terms, scorer.total, broken_links=followed.broken)
+            found.links_left_out = followed.left_out
+            if opened is not None:
+                found.window, found.events = opened.window, len(opened.events)
+            return found
 
     def documents(self, question: Question) -> list[Document] | None:
         """The texts among which `answer` will choose: all pages and items, and the events of an open window.
@@ -180,11 +185,12 @@ def _with_events(
     best: list[tuple[int, float]],
     opened: Opened,
     top_k: int,
+    fused: dict[int, float] | None,
 ) -> list[tuple[int, float]]:
     """`best`, and where no event is among them, the window's events in the places that are left.
 
     Where the query itself speaks of a time, half of the places are theirs: somebody asks what happened then,
-    in whatever words.
+    in whatever words. `fused`: what words and meaning say, where meaning was asked.
     """
     if any(kind_of(page) == EVENTS for page, _ in best):
         return best
@@ -192,8 +198,10 @@ def _with_events(
     if best and not spoken:
         return best
     room = max(top_k - len(best), top_k // 2)
-    scores: dict[int, float] = {}
-    for stem in stems if best else ():
+    scores: dict[int, float] = (
+        {event: fused[event] for event in opened.events if event in fused} if fused else {}
+    )
+    for stem in stems if best and fused is None else ():
         for event, gain in scorer.gains(stem, sorted(opened.events)).items():
             scores[event] = scores.get(event, 0.0) + gain
     events = best_of(db, scores, room) or [(event, 0.0) for event in newest(db, opened, room)]

@@ -21,6 +21,10 @@ _EMPTY_WORDS = re.compile(
 )
 
 
+_DATE = re.compile(r"[0-9]\D+[0-9]")
+"""A term for a whole date, not for one of its numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """From `start` to `end`, both inclusive, YYYY-MM-DD. `words` are all of the query that speak of a time,
@@ -37,7 +41,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A window with the ids of its events. `terms` are what the query asks for beside the time."""
+    """A window with the ids of its events, which may be none. `terms` are what the query asks for beside the
+    time; in a window without events its dates are asked for, too, as others may write them.
+    """
 
     window: Window
     events: frozenset[int]
@@ -47,8 +53,8 @@ class Opened:
 def open_diary(
     db: sqlite3.Connection, query: str, filters: Filters, ask: Callable[[], Window | None]
 ) -> Opened | None:
-    """The window that `ask` gives, widened where it is empty; None where the diary stays closed: nobody asked
-    for a time, or there are no events then that pass the filters.
+    """The window that `ask` gives, widened where that helps an empty one; None where the diary stays closed:
+    nobody asked for a time, the filters let no event pass, or there is no diary.
     """
     if filters.node_type not in (None, EVENT) or filters.tags or not _has_events(db):
         return None
@@ -59,7 +65,8 @@ def open_diary(
         events = _events(db, tried, filters.project)
         if events:
             return Opened(tried, frozenset(events), _other_terms(query, window))
-    return None
+    dates = [term for words in window.words for term in query_terms(words) if _DATE.search(term)]
+    return Opened(window, frozenset(), [*_other_terms(query, window), *dates])
 
 
 def newest(db: sqlite3.Connection, opened: Opened, limit: int) -> list[int]:

@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from memex_core.index.kinds import EVENTS, KIND_BITS, first_id
+from memex_core.index.kinds import EVENTS, KIND_BITS, first_id, kind_of
 
 EQUAL = 1e-6
 """Scores this close are equal."""
@@ -121,17 +121,27 @@ class Scorer:
 
 
 def best_of(db: sqlite3.Connection, scores: dict[int, float], top_k: int) -> list[tuple[int, float]]:
-    """The `top_k` pages by score; those that tie at its edge are told apart by path."""
+    """The `top_k` pages by score; those that tie are told apart by path, events by their time, the last one
+    first.
+    """
     if not scores or top_k < 1:
         return []
     edge = heapq.nlargest(top_k, scores.values())[-1] - EQUAL
     rounded = {page: round(score, 6) for page, score in scores.items() if score >= edge}
-    if len(set(rounded.values())) == len(rounded):
-        paths: dict[int, str] = {}
-    else:
-        query = "SELECT page_id, path FROM wiki_index WHERE page_id IN (SELECT value FROM json_each(?))"
-        paths = {row[0]: row[1] for row in db.execute(query, (json.dumps(list(rounded)),))}
-    return sorted(rounded.items(), key=lambda item: (-item[1], paths.get(item[0], "")))[:top_k]
+    order = list(rounded) if len(set(rounded.values())) == len(rounded) else _in_order(db, rounded)
+    return sorted(((page, rounded[page]) for page in order), key=lambda found: -found[1])[:top_k]
+
+
+def _in_order(db: sqlite3.Connection, pages: Iterable[int]) -> list[int]:
+    query = """SELECT page_id, w.path, moment, place FROM json_each(?) p JOIN wiki_index w ON page_id = p.value
+               LEFT JOIN blocks USING (page_id)"""
+    events, others = [], []
+    for page, path, moment, place in db.execute(query, (json.dumps(list(pages)),)):
+        if kind_of(page) == EVENTS:
+            events.append((-moment, -place, page))
+        else:
+            others.append((path, page))
+    return [page for *_, page in (*sorted(others), *sorted(events))]
 
 
 def _candidates(scores: dict[int, float], top_k: int, left: float) -> list[int] | None:

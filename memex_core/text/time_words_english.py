@@ -53,7 +53,19 @@ _WEEKDAY = "|".join(_WEEKDAYS)
 _WEEKDAY_SHORT = "mon|tues?|wed|thu(?:rs?)?|fri"  # "sat" and "sun" are words
 _WEEKDAY_MOVE = r"this past|this coming|last|past|previous|coming|this|next"
 _HOURS = r"(?: (?:early |late )?(?:morning|afternoon|evening|night|noon))?"
+_TIME_FOLLOWS = re.compile(
+    rf"(?:{_NUMBER}|and|or|to|at|before|after|until|through|i|we|did|what|last|of)\b", FLAGS
+)
 _HALF = re.compile(r"\bhalf\s{1,8}\Z", FLAGS)
+
+
+_ON_A_DAY = re.compile(r"\b(?:on|by|since|until|till|til|from|for|at|of|and|or|to)[\s\u00a0]{1,8}\Z", FLAGS)
+
+
+def _goes_on(match: re.Match[str]) -> bool:
+    """True for a weekday before another word: "Friday deploys" are deploys, not a Friday."""
+    rest = match.string[match.end() : match.end() + 24].lstrip(" \t\u00a0")
+    return rest[:1].isalnum() and not _TIME_FOLLOWS.match(rest)
 
 
 def _number(words: str) -> int:
@@ -116,6 +128,8 @@ def _unit(name: str, offset: int, today: date) -> Meaning:
 def _weekday(match: re.Match[str], today: date) -> Meaning:
     number = next(n for n, name in enumerate(_WEEKDAYS) if name.startswith(match["name"][:3].lower()))
     move = (match["move"] or "").lower().split()
+    if match[0].lower() in _WEEKDAYS and not stands_before(_ON_A_DAY, match) and _goes_on(match):
+        return NOTHING
     if move in (["this"], ["next"]):
         return Meaning(weekday_at(number, today, MOVES[move[0]]))
     every = every_weekday(number)

@@ -103,7 +103,8 @@ def test_where_the_diary_has_nothing_to_say_the_whole_text_is_searched_for(memor
     memory.write("Release", "of 2026-05-08")
     assert memory.slugs("2026-05-08") == ["release"]
     memory.memory.heal(force=True)
-    assert memory.memory.recall("2026-05-08").window is None
+    result = memory.memory.recall("2026-05-08")
+    assert result.terms == ["2026d05d08"] and "no event in the days asked for (2026-05-08)" in result.note
 
 
 def test_an_empty_window_is_widened_by_a_day_and_says_so(memory: WikiAndDiary) -> None:
@@ -112,7 +113,9 @@ def test_an_empty_window_is_widened_by_a_day_and_says_so(memory: WikiAndDiary) -
     assert [hit.slug for hit in result.hits] == ["2026-03-05#0"]
     assert result.window == ("2026-03-05", "2026-03-07") and result.window_widened
     assert "2026-03-05 to 2026-03-07" in result.note
-    assert memory.memory.recall("what did I do on 2026-03-07").window is None
+    result = memory.memory.recall("what did I do on 2026-03-07")
+    assert result.hits == [] and result.window == ("2026-03-07", "2026-03-07")
+    assert "no event in the days asked for (2026-03-07)" in result.note
 
 
 def test_a_range_opens_the_diary_and_filters_pages(memory: WikiAndDiary) -> None:
@@ -223,3 +226,21 @@ def test_no_time_is_too_far_away(memory: WikiAndDiary, query: str) -> None:
     memory.memory.recall(query)
     memory.memory.recall("x", time_range=("0001-01-01", "0001-01-01"))
     memory.memory.recall("x", time_range=("9999-12-31", "9999-12-31"))
+
+
+def test_events_with_equal_scores_come_newest_first(memory: WikiAndDiary) -> None:
+    memory.day("2026-03-09", *((f"{hour:02}:00", "fed the dog") for hour in range(12)))
+    found = memory.slugs("dog last 7 days", top_k=5)
+    assert found == [f"2026-03-09#{place}" for place in (11, 10, 9, 8, 7)]
+
+
+def test_a_list_of_a_time_says_how_many_events_there_are(memory: WikiAndDiary) -> None:
+    memory.memory.heal(force=True)
+    assert "the newest 1 of 2 events of these days" in memory.memory.recall("yesterday", top_k=1).note
+    assert memory.memory.recall("yesterday").note == ""
+
+
+def test_a_date_without_events_does_not_find_what_only_shares_its_numbers(memory: WikiAndDiary) -> None:
+    memory.write("Numbers", "2026 and 20 and 10")
+    assert memory.slugs("what did I do on 2026-10-20") == []
+    assert memory.slugs("the river on 2026-10-20") == ["pets:cat"]
