@@ -61,9 +61,11 @@ def follow_links(
     return followed
 
 
-def read_hits(db: sqlite3.Connection, root: Path, listed: list[Listed], terms: list[str]) -> list[RecallHit]:
-    """The hits that these rows are, ranked in this order. Raises ValueError or TypeError for a row that
-    cannot be one.
+def read_hits(
+    db: sqlite3.Connection, root: Path, listed: list[Listed], terms: list[str], unsaid: Iterable[int] = ()
+) -> list[RecallHit]:
+    """The hits that these rows are, ranked in this order; `unsaid` hold none of the terms. Raises ValueError
+    or TypeError for a row that cannot be one.
     """
     pages = [each.page for each in listed]
     rows = db.execute(
@@ -73,7 +75,7 @@ def read_hits(db: sqlite3.Connection, root: Path, listed: list[Listed], terms: l
     )
     found = {row["page_id"]: row for row in rows}
     linked = {each.page for each in listed if each.via is not None}
-    snippets = snippets_of(db, pages, terms, unmarked=linked)
+    snippets = snippets_of(db, pages, terms, unmarked=linked.union(unsaid))
     hits = []
     for rank, each in enumerate(listed, 1):
         via = None if each.via is None else found[each.via]["slug"]
