@@ -127,7 +127,8 @@ class BM25Retriever:
             else:
                 followed = Followed([Listed(page, score) for page, score in best])
             try:
-                hits = read_hits(db, self.root, followed.listed, terms)
+                unsaid = said.near.keys() - said.words.keys() if said else ()
+                hits = read_hits(db, self.root, followed.listed, terms, unsaid)
             except (ValueError, TypeError) as error:
                 raise IndexUnusable("damaged", f"a row cannot be read: {error}") from error
             if said is not None:

@@ -133,8 +133,8 @@ def best_of(db: sqlite3.Connection, scores: dict[int, float], top_k: int) -> lis
 
 
 def _in_order(db: sqlite3.Connection, pages: Iterable[int]) -> list[int]:
-    query = """SELECT page_id, w.path, moment, place FROM json_each(?) p JOIN wiki_index w ON page_id = p.value
-               LEFT JOIN blocks USING (page_id)"""
+    query = """SELECT page_id, w.path, moment, place FROM json_each(?) p
+               JOIN wiki_index w ON page_id = p.value LEFT JOIN blocks USING (page_id)"""
     events, others = [], []
     for page, path, moment, place in db.execute(query, (json.dumps(list(pages)),)):
         if kind_of(page) == EVENTS:

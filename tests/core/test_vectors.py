@@ -101,6 +101,13 @@ def test_a_page_is_found_by_meaning_as_an_item_is(memory: Meaningful) -> None:
     assert {hit.slug for hit in memory.recall("cat").hits} >= {"notes", "pets:tom"}
 
 
+def test_what_meaning_alone_found_is_shown_by_how_it_begins(memory: Meaningful) -> None:
+    memory.write("Notes", "The feline hides under the sofa.")
+    found = {hit.slug: hit for hit in memory.recall("cat").hits}
+    assert found["notes"].snippet == "The feline hides under the sofa."
+    assert found["notes"].snippet_source == "body"
+
+
 def test_what_may_not_be_shown_is_not_found_by_meaning_either(memory: Meaningful) -> None:
     memory.write("Old", "The automobile was blue.", expires_at="2020-01-01")
     memory.write("New", "The automobile is green.", tags=["drive"])
