@@ -1,8 +1,8 @@
 """A session into memory: transcript and sidecar here, its pages in `session_pages`, its events in
 `session_diary` (DESIGN §3 rows tokens to forgetting, §4 Capture).
 
-Truth and thought meet here; the index is Memex's affair. The sidecar is written last: a capture that was
-cut off before it is done again, with the same result.
+Truth and thought meet here; the index is Memex's affair. The sidecar is written last, but for the events that
+it plans: a capture that was cut off before it is done again, with the same result.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from memex_core.text.instant import to_seconds
 from memex_core.vectors.keys import forget_keys
 
 LOCK_TIMEOUT_S = 60.0
+UNSEEN_S = 60.0
+"""So much of a run may be in the log when the capture that the end of the one before it caused reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Remembering:
         self.version = version
         self.transcripts = Transcripts(root)
         self.pages = SessionPages(root, config, self.transcripts, now)
-        self.diary = SessionDiary(root, config, now)
+        self.diary = SessionDiary(root, config, self.transcripts, now)
         self.journal = Journal(root)
 
     def remember(self, session: Session) -> TranscriptLinkReport:
@@ -225,9 +227,9 @@ class Remembering:
         if is_earlier(fresh, other):
             other.metadata.setdefault("forked_from", fresh.session_id)
             inherited = sorted({*other.inherited_turns, *_numbers_of(other, set(fresh.turn_ids))})
-            if inherited != other.inherited_turns:
+            if inherited != other.inherited_turns or other.planned is not None:
                 other.inherited_turns = inherited
-                self._derive(other, other, self.journal.forgotten(), Run(goes_on=True))
+                self._derive(other, other, self.journal.forgotten(), Run())
         self.transcripts.write_sidecar(other)
 
     def _derive(self, sidecar: Sidecar, previous: Sidecar | None, forgotten: Forgotten, run: Run) -> None:
@@ -240,10 +242,13 @@ class Remembering:
     def _last_turns(self, sidecar: Sidecar, previous: Sidecar | None, run: Run) -> list[int]:
         """The number of the last turn of the user's in each run before one of `run.resumed`; 0 for none.
 
-        Where the clock of the log does not agree with such a time, the run has begun since the last capture.
+        Where the clock of the log does not agree with such a time, the run has begun since the last capture:
+        at the earliest a moment before that, where it saw the run before it end.
         """
         started, ended = to_seconds(sidecar.started_at) or 0.0, to_seconds(sidecar.ended_at) or inf
         captured = to_seconds(previous.ended_at) or 0.0 if previous else 0.0
+        if previous and previous.diary and not previous.diary[-1].open:
+            started = max(started, captured - UNSEEN_S)
         limits = [to_seconds(moment) or 0.0 for moment in run.resumed]
         limits = [limit if limit > started else captured for limit in limits]
         if run.answered and limits[-1] > ended:

@@ -18,6 +18,7 @@ from memex_core.files.lock import memory_lock
 from memex_core.files.operation_log import log_operation, where
 from memex_core.memex import Memex
 from memex_core.model.session import Run, Session, Turn, TurnSource
+from memex_core.session_diary import has_more_to_tell
 from memex_core.text.instant import to_seconds
 from memex_core.text.redact import redact
 from memex_hooks import spool
@@ -28,7 +29,7 @@ SETTLE_S = 1.0
 """How long a worker lets the spool and a log settle at most, in seconds."""
 QUIET_S = 0.25
 """A spool without a new envelope for this long has no burst under way."""
-ENDED, GOES_ON = Run(), Run(goes_on=True)
+UNSEEN, GOES_ON = Run(), Run(goes_on=True)
 
 Found = TypeVar("Found")
 
@@ -77,8 +78,8 @@ def redacted(session: Session) -> Session:
 
 
 def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
-    """True when the log and its parts are as they were when their session was captured by this reader, and
-    the transcript is as it was written; or when the session was deleted on purpose.
+    """True when the log and its parts are as they were when their session was captured by this reader, the
+    transcript is as it was written, and the diary tells of it; or when the session was deleted on purpose.
     """
     if log.session_id in memex.forgotten().sessions:
         return True
@@ -86,11 +87,13 @@ def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
     if captured is None or captured[0] != harness.READER_VERSION:
         return False
     seen = {(source.path, source.size, source.mtime_ns, source.ino) for source in captured[1]}
-    return seen.issuperset((redact(path), *stamp) for path, *stamp in _stats(log))
+    if not seen.issuperset((redact(path), *stamp) for path, *stamp in _stats(log)):
+        return False
+    return _of_session(memex, log, lambda session_id: has_more_to_tell(memex.root, session_id)) is False
 
 
 def capture_log(
-    memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool = False, run: Run = ENDED
+    memex: Memex, harness: Harness, log: LogFile, *, dry_run: bool = False, run: Run = UNSEEN
 ) -> Captured:
     """Bring one log into memory unless it is there already; `run` is what is known of how it goes on.
     Content never raises; a full disk or a held lock does.
@@ -128,7 +131,7 @@ def sweep(
     env: Mapping[str, str],
     *,
     dry_run: bool = False,
-    run: Run = ENDED,
+    run: Run = UNSEEN,
     on_each: Callable[[Captured], None] = lambda captured: None,
 ) -> list[Captured]:
     """Capture every log of a harness that is not in memory as it is on disk; a log that fails does not stop
@@ -366,7 +369,7 @@ def _is_other_run(memex: Memex, log: LogFile, run: Run) -> bool:
     """True where memory takes a run for one that goes on, or what was said since another began for a part of
     it, and `run` says otherwise.
     """
-    if run.goes_on and not run.resumed:
+    if run.goes_on is not False and not run.resumed:
         return False
     sidecar = _of_session(memex, log, memex.transcripts.sidecar)
     if sidecar is None or not sidecar.diary:

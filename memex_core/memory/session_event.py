@@ -18,6 +18,7 @@ from memex_core.text.instant import to_seconds
 LINE_CHARS = 200
 _BOLD = re.compile(r"\*\*[^*]+\*\*:?")
 _MARKS = re.compile(r"\*\*|`")
+_PAIR = re.compile(r"\[(?=\[)")
 _ASKED, _ANSWER = "Asked: ", "Answer: "
 
 
@@ -54,7 +55,7 @@ def parts_told(
     found: list[list[Exchange]] = []
     after = 0
     for event in told:
-        until = max(after, _turn_now(event, turn_ids))
+        until = max(after, turn_now(event, turn_ids))
         found.append([exchange for exchange in exchanges if after < exchange.turn <= until])
         after = until
     return [*found, [exchange for exchange in exchanges if exchange.turn > after]]
@@ -73,7 +74,7 @@ def is_come_back_to(told_at: str, later: Exchange) -> bool:
     return before is not None and after is not None and after - before > RUN_ENDS_AFTER_S
 
 
-def _turn_now(event: ToldEvent, turn_ids: Sequence[str]) -> int:
+def turn_now(event: ToldEvent, turn_ids: Sequence[str]) -> int:
     """The number that an event's last turn has now: a newer reader of the log may have counted anew."""
     if event.turn_id not in ("", *turn_ids[event.turn - 1 : event.turn]) and event.turn_id in turn_ids:
         return turn_ids.index(event.turn_id) + 1
@@ -108,4 +109,4 @@ def _one_line(text: str) -> str:
     if not any(map(str.isalnum, words)):
         return ""
     cut = words if len(words) <= LINE_CHARS else words[: LINE_CHARS - 1].rstrip() + "…"
-    return cut.replace("[[", "[\u200b[")
+    return _PAIR.sub("[\u200b", cut)

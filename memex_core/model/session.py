@@ -156,12 +156,13 @@ class TurnSource(Protocol):
 class Run:
     """What is known of the runs of a session, each from a start or resume to its end.
 
-    `goes_on`: more of the last one may follow; what is said after one that ended is another. `resumed`: when
+    `goes_on`: more of the last one may follow; what is said after one that ended is another. None where
+    nobody knows: a run that was seen to go on still does, and one that nobody saw is over. `resumed`: when
     runs began that were not the first (ISO 8601, ascending), as far as somebody saw it; what was asked before
     belongs to earlier ones. `answered`: the agent has finished an answer since.
     """
 
-    goes_on: bool = False
+    goes_on: bool | None = None
     resumed: tuple[str, ...] = ()
     answered: bool = False
 

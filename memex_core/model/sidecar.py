@@ -33,9 +33,10 @@ class KeptNode:
 
 @dataclass(slots=True)
 class ToldEvent:
-    """An event of the diary that tells of this session: its day and exact instant, a digest of its content,
-    and the turn up to which it tells (number and id). `open`: the run that it tells of may go on; the key is
-    there for such an event alone.
+    """An event of the diary that tells of this session: its day, time of the day and exact instant, a digest
+    of its content, and the turn up to which it tells (number and id). `open`: the run that it tells of may go
+    on; the key is there for such an event alone. Without a digest it is a run that is over and that no event
+    could tell of yet.
     """
 
     date: str
@@ -44,9 +45,10 @@ class ToldEvent:
     turn: int
     turn_id: str = ""
     open: bool = False
+    time: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "open" or value}
+        return {name: value for name, value in asdict(self).items() if name not in ("open", "time") or value}
 
 
 @dataclass(slots=True)
@@ -61,6 +63,8 @@ class Sidecar:
     person's edit is told from ours.
     `seniority` is when the session was first captured: of two logs that begin alike, the one captured first
     is the original, for good.
+    `planned`: the events that are to tell of it instead of those in `diary`, while that is not done: its
+    writer was killed, or a day could not be written. The key is there only then.
     """
 
     session_id: str
@@ -97,6 +101,7 @@ class Sidecar:
     generated_sha256: str = ""
     nodes: list[KeptNode] = field(default_factory=list)
     diary: list[ToldEvent] = field(default_factory=list)
+    planned: list[ToldEvent] | None = None
     usage_fields: dict[str, list[str]] = field(default_factory=dict)
     counted_elsewhere: dict[str, str] = field(default_factory=dict)
     responses: list[Response] = field(default_factory=list)
@@ -114,6 +119,9 @@ class Sidecar:
         data["sources"] = [asdict(source) for source in self.sources]
         data["nodes"] = [node.to_dict() for node in self.nodes]
         data["diary"] = [event.to_dict() for event in self.diary]
+        data["planned"] = [event.to_dict() for event in self.planned or []]
+        if self.planned is None:
+            del data["planned"]
         rows = [[getattr(response, name) for name in RESPONSE_FIELDS] for response in self.responses]
         data["responses"] = {"fields": list(RESPONSE_FIELDS), "rows": rows}
         return data
@@ -130,7 +138,9 @@ class Sidecar:
         ]
         known["sources"] = [Source(**source) for source in known.get("sources", [])]
         known["nodes"] = [KeptNode(**node) for node in known.get("nodes", [])]
-        known["diary"] = [ToldEvent(**event) for event in known.get("diary", [])]
+        for name in ("diary", "planned"):
+            if name in known:
+                known[name] = [ToldEvent(**event) for event in known[name]]
         return cls(**known)
 
 

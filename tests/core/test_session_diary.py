@@ -167,6 +167,17 @@ def test_a_newer_reader_that_counts_anew_tells_nothing_twice(memex: Memex) -> No
     ]
 
 
+def test_two_runs_that_are_alike_to_the_second_are_two_events_also_when_one_changes(memex: Memex) -> None:
+    again = (("01", "user", HELLO[2]), ("01", "agent", NOTED[2]))
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s1", HELLO, NOTED, *again))
+    memex.remember(session("s1", HELLO, NOTED, *again, ("03", "agent", "Later.")))
+    assert told(memex) == [
+        "Asked: I prefer ruff over flake8.\nAnswer: Noted.",
+        "Asked: I prefer ruff over flake8.\nAnswer: Later.",
+    ]
+
+
 # --- turns that no longer count
 
 
@@ -244,10 +255,10 @@ def test_a_day_that_cannot_be_written_costs_the_event_alone(memex: Memex, bad: s
     assert '"write-diary"' in (memex.root / "logs" / "memex.log").read_text("utf-8")
 
 
-# --- a capture that was cut off
+# --- a sidecar that was lost
 
 
-def test_a_capture_cut_off_before_its_sidecar_is_done_again_without_a_second_event(memex: Memex) -> None:
+def test_a_session_whose_sidecar_is_lost_is_captured_again_without_a_second_event(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
     after = tree(memex.root)
     cut_off_before_the_sidecar(memex, None)
@@ -260,20 +271,6 @@ def test_a_capture_cut_off_before_its_sidecar_is_done_again_without_a_second_eve
     )
 
 
-def test_a_capture_that_was_cut_off_has_ended_nothing(memex: Memex) -> None:
-    memex.remember(session("s1", HELLO, NOTED))
-    first = (memex.root / "transcripts" / "s1.meta.json").read_bytes()
-    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
-    cut_off_before_the_sidecar(memex, first)
-    memex.remember(
-        session("s1", HELLO, NOTED, MORE, FIXED, ("40", "user", "Push it."), ("41", "agent", "Ok."))
-    )
-    assert told(memex) == [
-        "Asked: I prefer ruff over flake8.\nAnswer: Noted.",
-        "Asked: Now fix the build.\nAnswer: Ok.",
-    ]
-
-
 def test_every_event_of_a_session_whose_sidecar_is_lost_is_known_again(memex: Memex) -> None:
     memex.remember(session("s1", HELLO, NOTED))
     memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
@@ -282,23 +279,6 @@ def test_every_event_of_a_session_whose_sidecar_is_lost_is_known_again(memex: Me
     memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
     assert day(memex).read_bytes() == before
     assert memex._remembering.forget_session("s1") == [] and not day(memex).exists()
-
-
-def test_an_event_told_again_and_cut_off_is_not_doubled(memex: Memex) -> None:
-    memex.remember(session("s1", HELLO))
-    first = (memex.root / "transcripts" / "s1.meta.json").read_bytes()
-    alone = day(memex).read_bytes()
-    memex.remember(session("s1", HELLO, NOTED))
-    after = day(memex).read_bytes()
-    cut_off_before_the_sidecar(memex, first)
-    memex.remember(session("s1", HELLO, NOTED))
-    assert day(memex).read_bytes() == after
-    cut_off_before_the_sidecar(memex, first)
-    day(memex).write_bytes(
-        alone + after.partition(b"\n")[2]
-    )  # the new event is there, the old one not gone yet
-    memex.remember(session("s1", HELLO, NOTED))
-    assert day(memex).read_bytes() == after
 
 
 # --- deleting a session
@@ -327,6 +307,14 @@ def test_what_a_person_wrote_in_the_name_of_a_deleted_session_stays_and_is_named
     day(memex).write_text(day(memex).read_text("utf-8").replace("Noted.", "Noted!"), "utf-8")
     assert memex._remembering.forget_session("s1") == ["diary/2026-09-15 10:01", "diary/2026-09-20 07:00"]
     assert len(events(memex)) == 2
+
+
+def test_an_event_that_lost_its_metadata_names_the_deleted_session_and_is_named(memex: Memex) -> None:
+    memex.remember(session("s1", HELLO, NOTED))
+    text, _, _ = day(memex).read_text("utf-8").partition("<!-- wikimem:")
+    day(memex).write_text(text, "utf-8")
+    assert memex._remembering.forget_session("s1") == ["diary/2026-09-15 10:01"]
+    assert day(memex).read_text("utf-8") == text
 
 
 def test_an_event_in_a_day_that_cannot_be_written_is_named_and_the_session_goes(memex: Memex) -> None:
@@ -363,6 +351,12 @@ WORDS = st.text(max_size=300) | st.sampled_from(
         "- # Done",
     ]
 )
+
+
+@pytest.mark.parametrize("words", ["[[a:b]]", "[[[a:b]]]", "[[[[a:b]]", "x [[[", "[[ -f x ]]"])
+def test_no_words_of_a_session_open_a_link(words: str) -> None:
+    content = event_content([Exchange(1, f"{words} asked", f"{words} answered")], Sidecar("s1"))
+    assert content.count("[[") == 1 and content.endswith("[[s1]]")
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3), WORDS)

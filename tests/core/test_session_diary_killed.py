@@ -33,7 +33,7 @@ from told_sessions import (
 )
 
 from memex_core.memex import Memex
-from memex_core.model.session import Run
+from memex_core.model.session import Run, Session
 from memex_core.session_diary import SessionDiary
 from memex_core.store.transcripts import Transcripts
 
@@ -48,25 +48,28 @@ class Killed(BaseException):
 
 
 def killed(at: str) -> ExitStack:
-    """A `with` block in which a writer dies: behind the first event that it appends, behind the first that it
-    takes out, or before it writes the sidecar.
+    """A `with` block in which a writer dies: when it has noted what it will tell ("note"), behind the first
+    event that it appends, behind the first that it takes out, or before it writes the sidecar.
     """
     stack = ExitStack()
     stack.enter_context(suppress(Killed))
-    if at == "sidecar":
-        stack.enter_context(mock.patch.object(Transcripts, "write_sidecar", side_effect=Killed))
-    elif at:
-        kept = getattr(SessionDiary, at)
+    owner: type = Transcripts if at in ("note", "sidecar") else SessionDiary
+    name = "write_sidecar" if owner is Transcripts else at
+    kept = getattr(owner, name or "append")
 
-        def die(*args: object) -> None:
+    def die(*args: Any) -> Any:
+        if owner is Transcripts and (at == "note") == (args[1].planned is None):
+            return kept(*args)
+        if at != "sidecar":
             kept(*args)
-            raise Killed
+        raise Killed
 
-        stack.enter_context(mock.patch.object(SessionDiary, at, die))
+    if at:
+        stack.enter_context(mock.patch.object(owner, name, die))
     return stack
 
 
-@pytest.mark.parametrize("at", ["append", "take_out", "sidecar"])
+@pytest.mark.parametrize("at", ["note", "append", "take_out", "sidecar"])
 def test_a_run_whose_writer_was_killed_is_one_event_after_the_next_capture(memex: Memex, at: str) -> None:
     capture(memex, HELLO, NOTED)
     with killed(at):
@@ -77,14 +80,85 @@ def test_a_run_whose_writer_was_killed_is_one_event_after_the_next_capture(memex
     assert memex._remembering.forget_session("s1") == [] and events(memex) == []
 
 
+@pytest.mark.parametrize("at", ["note", "append", "take_out", "sidecar"])
+def test_a_capture_that_was_cut_off_has_ended_nothing(memex: Memex, at: str) -> None:
+    memex.remember(session("s1", HELLO, run=Run(goes_on=False)))
+    with killed(at):
+        memex.remember(session("s1", HELLO, NOTED, MORE, FIXED, run=Run(goes_on=False)))
+        pytest.fail("nobody was killed")
+    capture(memex, HELLO, NOTED, MORE, FIXED, PUSH, PUSHED)
+    assert told(memex) == [FIRST, "Asked: Now fix the build.\nAnswer: Pushed."]
+
+
+@pytest.mark.parametrize("at", ["note", "append", "take_out", "sidecar"])
+def test_an_event_that_is_told_again_is_told_once_whenever_its_writer_is_killed(
+    memex: Memex, at: str
+) -> None:
+    memex.remember(session("s1", HELLO))
+    with killed(at):
+        memex.remember(session("s1", HELLO, NOTED))
+        pytest.fail("nobody was killed")
+    memex.remember(session("s1", HELLO, NOTED))
+    assert (told(memex), times(memex)) == ([FIRST], ["10:01"])
+    sidecar = memex.transcripts.sidecar("s1")
+    assert sidecar is not None and sidecar.planned is None and not sidecar.diary[-1].open
+
+
 def test_a_run_whose_writers_were_killed_one_after_the_other_is_one_event(memex: Memex) -> None:
     with killed("append"):
         capture(memex, HELLO, NOTED)
     with killed("append"):
         capture(memex, HELLO, NOTED, MORE, FIXED)
-    assert told(memex) == [FIRST, BOTH]
     capture(memex, HELLO, NOTED, MORE, FIXED)
     assert told(memex) == [BOTH]
+
+
+@pytest.mark.parametrize("at", ["append", "sidecar"])
+def test_what_a_killed_writer_told_in_the_midst_of_a_turn_does_not_stay(memex: Memex, at: str) -> None:
+    with killed(at):
+        capture(memex, HELLO)
+    capture(memex, HELLO, NOTED)
+    assert told(memex) == [FIRST]
+
+
+@pytest.mark.parametrize("at", ["append", "sidecar"])
+@pytest.mark.parametrize("started", ["", "900"], ids=["unknown", "later than its end"])
+def test_what_a_killed_writer_told_is_known_also_where_the_start_is_odd(
+    memex: Memex, at: str, started: str
+) -> None:
+    def odd() -> Session:
+        return session("s1", (started, "user", HELLO[2]), NOTED, born_at="")
+
+    with killed(at):
+        memex.remember(odd())
+    memex.remember(odd())
+    assert told(memex) == [FIRST]
+
+
+@pytest.mark.parametrize("at", ["note", "append", "take_out", "sidecar"])
+def test_the_fork_that_an_original_takes_turns_from_is_told_once(memex: Memex, at: str) -> None:
+    alpha = (("00", "user", "alpha"), ("01", "agent", "A."))
+    beta = (("10", "user", "beta"), ("11", "agent", "B."))
+    more = (("40", "user", "gamma"), ("41", "agent", "G."))
+    on = Run(goes_on=True)
+    memex.remember(session("fork", *alpha, *beta, *more, run=on, born_at=moment("39")))
+    with killed(at):
+        memex.remember(session("origin", *alpha, run=on))
+    memex.heal(force=True)
+    memex.remember(session("origin", *alpha, *beta, run=on))
+    found = [(event.source_conv, *event.content.splitlines()[:-1]) for event in events(memex)]
+    assert found == [("origin", "Asked: alpha", "Answer: B."), ("fork", "Asked: gamma", "Answer: G.")]
+
+
+def test_a_person_who_deletes_what_a_killed_writer_told_and_noted_gets_it_no_third_time(
+    memex: Memex,
+) -> None:
+    capture(memex, HELLO, NOTED)
+    with killed("sidecar"):
+        capture(memex, HELLO, NOTED, MORE, FIXED)
+    day(memex).unlink()
+    capture(memex, HELLO, NOTED, MORE, FIXED)
+    assert FIRST not in told(memex) and BOTH not in told(memex)
 
 
 def test_what_a_killed_writer_told_of_a_run_is_not_taken_for_the_one_before_it(memex: Memex) -> None:
@@ -135,7 +209,6 @@ class Played:
         self.resumed: tuple[str, ...] = ()
         self.runs: list[list[str]] = []
         self.is_over = True
-        self.was_killed = False
 
     def tick(self) -> str:
         self.minute += 1
@@ -150,8 +223,7 @@ class Played:
         self.runs[-1][1:] = ["Answer: Done.", moment(answered_at)[:16]]
 
     def answer(self) -> None:
-        """One more answer. A writer that was killed in the midst of a turn is not known by what it told."""
-        if self.runs and not self.was_killed:
+        if self.runs:
             at = self.tick()
             self.said.append((at, "agent", f"Done at {at}."))
             self.runs[-1][1:] = [f"Answer: Done at {at}.", moment(at)[:16]]
@@ -166,13 +238,12 @@ class Played:
         with killed(kill_at):
             self.memex.remember(session("s1", *self.said, run=Run(goes_on, self.resumed)))
             kill_at = ""
-        self.was_killed = bool(kill_at)
         if not kill_at:
             self.resumed = ()
             self.is_over = self.is_over or not goes_on
 
 
-KILLS = st.sampled_from(["", "", "", "append", "take_out", "sidecar"])
+KILLS = st.sampled_from(["", "", "", "note", "append", "take_out", "sidecar"])
 STEPS = st.one_of(
     st.tuples(st.just("ask"), st.sampled_from(["continue", "Fix it.", "Test it."])),
     st.tuples(st.just("answer")),

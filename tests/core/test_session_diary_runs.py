@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,8 @@ def test_what_was_said_while_the_diary_was_off_is_told_with_its_run(memex: Memex
 
 def test_a_run_ends_also_while_the_diary_is_off(memex: Memex) -> None:
     capture(memex, HELLO, NOTED)
-    Memex(memex.root, MemexConfig(capture=CaptureConfig(diary=False))).remember(session("s1", HELLO, NOTED))
+    quiet = Memex(memex.root, MemexConfig(capture=CaptureConfig(diary=False)))
+    quiet.remember(session("s1", HELLO, NOTED, run=Run(goes_on=False)))
     capture(memex, HELLO, NOTED, MORE, FIXED)
     assert told(memex) == [FIRST, SECOND]
 
@@ -123,11 +125,29 @@ def test_a_run_ends_also_while_the_diary_is_off(memex: Memex) -> None:
 # --- where it ends
 
 
-def test_a_capture_that_does_not_say_so_ends_the_run(memex: Memex) -> None:
+def test_a_capture_that_saw_the_end_ends_the_run(memex: Memex) -> None:
     capture(memex, HELLO, NOTED)
-    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s1", HELLO, NOTED, run=Run(goes_on=False)))
     capture(memex, HELLO, NOTED, MORE, FIXED)
     assert (told(memex), times(memex)) == ([FIRST, SECOND], ["10:01", "10:25"])
+
+
+def test_a_capture_that_knows_nothing_of_an_open_run_leaves_it_open(memex: Memex) -> None:
+    capture(memex, HELLO, NOTED)
+    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED))
+    assert told(memex) == [BOTH]
+    capture(memex, HELLO, NOTED, MORE, FIXED, PUSH, PUSHED)
+    assert told(memex) == ["Asked: I prefer ruff over flake8.\nAnswer: Pushed."]
+
+
+def test_what_a_capture_that_knows_nothing_of_its_run_tells_is_over(memex: Memex) -> None:
+    later = ("661", "user", "And now?")
+    capture(memex, HELLO, NOTED)
+    memex.remember(session("s1", HELLO, NOTED, later))
+    assert [event.get("open") for event in known(memex)] == [None, None]
+    capture(memex, HELLO, NOTED, later, ("670", "user", "Push it."))
+    assert told(memex) == [FIRST, "Asked: And now?", "Asked: Push it."]
 
 
 def test_a_session_that_is_resumed_is_one_event_more(memex: Memex) -> None:
@@ -150,7 +170,8 @@ def test_what_was_said_before_the_end_was_seen_belongs_to_its_own_run(memex: Mem
     """The capture that a run's end caused may read the log when the next run has begun."""
     memex.remember(session("s1", HELLO, NOTED, MORE))
     assert told(memex) == [FIRST]
-    capture(memex, HELLO, NOTED, MORE, FIXED, resumed="10")
+    resumed = Run(goes_on=True, resumed=("2026-09-15T10:19:50Z",))
+    memex.remember(session("s1", HELLO, NOTED, MORE, FIXED, run=resumed))
     assert (told(memex), times(memex)) == ([FIRST, SECOND], ["10:01", "10:25"])
 
 
@@ -196,10 +217,34 @@ def test_who_goes_on_after_hours_of_silence_has_come_back(memex: Memex) -> None:
 def test_a_sidecar_names_an_open_event_and_an_older_one_has_none(memex: Memex) -> None:
     capture(memex, HELLO, NOTED)
     assert known(memex)[0]["open"] is True
-    memex.remember(session("s1", HELLO, NOTED))
+    memex.remember(session("s1", HELLO, NOTED, run=Run(goes_on=False)))
     assert "open" not in known(memex)[0]
     sidecar = Sidecar.from_dict({"session_id": "s1", "diary": known(memex)})
     assert [event.open for event in sidecar.diary] == [False]
+
+
+def test_a_run_that_goes_on_in_another_time_zone_is_one_event(
+    memex: Memex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture(memex, HELLO, NOTED)
+    try:
+        monkeypatch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        capture(memex, HELLO, NOTED, MORE, FIXED)
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()
+    assert (told(memex), times(memex)) == ([BOTH], ["19:25"])
+
+
+@pytest.mark.parametrize(
+    "ts", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "noon"]
+)
+def test_a_time_that_no_clock_shows_costs_the_event_at_most(memex: Memex, ts: str) -> None:
+    for said in ((HELLO, NOTED), (HELLO, NOTED, MORE, FIXED)):
+        odd = session("s1", *said, run=Run(goes_on=True))
+        odd.header.started_at = odd.header.ended_at = odd.born_at = ts
+        assert memex.remember(odd).turn_count == len(said)
 
 
 # --- what a person does with the event of a run that goes on
@@ -240,3 +285,45 @@ def test_a_day_that_cannot_be_written_keeps_the_event_until_it_can(memex: Memex)
     day(memex).chmod(0o600)
     capture(memex, HELLO, NOTED, MORE, FIXED, PUSH)
     assert told(memex) == [BOTH]
+
+
+def test_runs_whose_day_could_not_be_written_are_told_apart_when_it_can(memex: Memex) -> None:
+    day(memex).mkdir(parents=True)
+    capture(memex, HELLO, NOTED)
+    memex.remember(session("s1", HELLO, NOTED, run=Run(goes_on=False)))
+    capture(memex, HELLO, NOTED, MORE)
+    day(memex).rmdir()
+    capture(memex, HELLO, NOTED, MORE, FIXED)
+    assert (told(memex), times(memex)) == ([FIRST, SECOND], ["10:01", "10:25"])
+
+
+def test_a_run_whose_day_cannot_be_read_for_a_while_is_one_event(memex: Memex) -> None:
+    capture(memex, HELLO, NOTED)
+    text = day(memex).read_bytes()
+    day(memex).write_bytes(text + b"caf\xe9\n")
+    for goes_on in (True, False):
+        memex.remember(session("s1", HELLO, NOTED, MORE, FIXED, run=Run(goes_on)))
+    day(memex).write_bytes(text)
+    capture(memex, HELLO, NOTED, MORE, FIXED, PUSH, PUSHED)
+    assert told(memex) == [BOTH, "Asked: Push it.\nAnswer: Pushed."]
+
+
+def test_an_event_is_told_before_one_whose_day_cannot_be_written(memex: Memex) -> None:
+    late, yes = ("840", "user", "Late?"), ("841", "agent", "Yes.")
+    day(memex, "2026-09-16").mkdir(parents=True)
+    capture(memex, HELLO, NOTED, late, yes, resumed="10")
+    assert told(memex) == [FIRST] and len(known(memex)) == 1
+    day(memex, "2026-09-16").rmdir()
+    capture(memex, HELLO, NOTED, late, yes)
+    assert told(memex) == [FIRST, "Asked: Late?\nAnswer: Yes."]
+
+
+def test_an_event_that_cannot_be_taken_out_goes_as_soon_as_it_can(memex: Memex) -> None:
+    late = ("845", "user", "Still?")
+    capture(memex, ("800", "user", "Late."), ("801", "agent", "Yes."))
+    day(memex).chmod(0o444)
+    for _ in range(2):
+        capture(memex, ("800", "user", "Late."), ("801", "agent", "Yes."), late)
+    day(memex).chmod(0o600)
+    capture(memex, ("800", "user", "Late."), ("801", "agent", "Yes."), late)
+    assert [(event.date, event.time) for event in events(memex)] == [("2026-09-16", "00:05")]

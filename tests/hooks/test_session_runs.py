@@ -7,13 +7,14 @@ import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import claude_code_logs
 import pytest
 from claude_code_logs import SESSION, Log, stamp
 from codex_rollouts import Rollout
 
 from memex_core.memex import Memex
 from memex_core.store.diary import Diary
-from memex_hooks.capture import drain, sweep
+from memex_hooks.capture import behind, drain, sweep
 from memex_hooks.harnesses import HARNESSES
 
 CLAUDE = HARNESSES["claude-code"]
@@ -176,7 +177,7 @@ def test_a_start_elsewhere_leaves_a_run_as_it_is(house: House) -> None:
 
 
 @pytest.mark.parametrize("grown", [True, False])
-def test_a_capture_by_hand_ends_the_run(house: House, grown: bool) -> None:
+def test_a_capture_by_hand_ends_no_run_that_goes_on(house: House, grown: bool) -> None:
     house.says("Fix it.", "Fixed.")
     house.hook("Stop")
     if grown:
@@ -185,11 +186,71 @@ def test_a_capture_by_hand_ends_the_run(house: House, grown: bool) -> None:
     assert [each.outcome for each in sweep(memex, CLAUDE, house.env, dry_run=True)] == (
         ["would capture"] if grown else ["current"]
     )
-    assert [each.outcome for each in sweep(memex, CLAUDE, house.env)] == ["extended" if grown else "updated"]
-    assert [each.outcome for each in sweep(memex, CLAUDE, house.env)] == ["current"]
+    assert [each.outcome for each in sweep(memex, CLAUDE, house.env)] == ["extended" if grown else "current"]
+    assert house.told() == [("Fix it.", "Tested." if grown else "Fixed.")]
     house.says("Push it.", "Pushed.")
     house.hook("Stop")
-    assert [asked for asked, _ in house.told()] == ["Fix it.", "Push it."]
+    house.hook("SessionEnd")
+    assert house.told() == [("Fix it.", "Pushed.")]
+
+
+def test_a_run_that_only_a_capture_by_hand_saw_is_over(house: House) -> None:
+    house.says("Fix it.", "Fixed.")
+    sweep(Memex(house.root), CLAUDE, house.env)
+    house.says("Push it.", "Pushed.")
+    house.hook("Stop")
+    assert house.told() == [("Fix it.", "Fixed."), ("Push it.", "Pushed.")]
+
+
+@pytest.mark.parametrize("door", ["SessionEnd", "SessionStart", "by hand", "a start elsewhere"])
+@pytest.mark.parametrize("bad", ["a folder", "latin-1", "read-only"])
+def test_an_event_whose_day_could_not_be_written_is_told_by_whatever_comes_next(
+    house: House, bad: str, door: str
+) -> None:
+    house.says("Fix it.", "Fixed.")
+    date = datetime.fromtimestamp(house.seconds(house.log.count)).date()
+    day = house.root / "diary" / f"{date}.md"
+    day.parent.mkdir(parents=True)
+    if bad == "a folder":
+        day.mkdir()
+    else:
+        day.write_bytes(b"caf\xe9\n" if bad == "latin-1" else b"")
+        day.chmod(0o444 if bad == "read-only" else 0o600)
+    house.hook("Stop")
+    house.hook("SessionEnd")
+    assert house.told() == [] and len(behind(Memex(house.root), CLAUDE, house.env)[0]) == 1
+    day.rmdir() if bad == "a folder" else day.unlink()
+    if door == "by hand":
+        sweep(Memex(house.root), CLAUDE, house.env)
+    else:
+        elsewhere = house.path.with_name(f"{OTHER}.jsonl") if door == "a start elsewhere" else None
+        house.drop(door if elsewhere is None else "SessionStart", "resume", path=elsewhere)
+        house.drain()
+    assert house.told() == [("Fix it.", "Fixed.")]
+    assert behind(Memex(house.root), CLAUDE, house.env)[0] == []
+
+
+@pytest.mark.parametrize("skew", [-3600.0, 3600.0], ids=["behind", "ahead"])
+def test_a_run_that_was_seen_to_end_stays_as_it_was_told_whatever_clock_the_hooks_have(
+    house: House, skew: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half_hours(record: int) -> str:
+        return f"{datetime(2026, 8, 20) + timedelta(minutes=30 * record):%Y-%m-%dT%H:%M:%S}.000Z"
+
+    monkeypatch.setattr(claude_code_logs, "stamp", half_hours)
+
+    def hook(event: str, source: str = "") -> None:
+        at = datetime.fromisoformat(half_hours(house.log.count)).timestamp()
+        house.drop(event, source, at=at + 1 + house.dropped / 1000 + skew)
+        house.drain()
+
+    for run in range(2):
+        for number in range(3):
+            house.says(f"Prompt {run}.{number}", f"Answer {run}.{number}")
+            hook("Stop")
+        hook("SessionEnd")
+        hook("SessionStart", "resume")
+    assert house.told() == [("Prompt 0.0", "Answer 0.2"), ("Prompt 1.0", "Answer 1.2")]
 
 
 def test_the_event_that_a_person_changed_is_left_and_the_rest_of_the_run_is_another(house: House) -> None:
