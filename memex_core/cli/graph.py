@@ -10,7 +10,16 @@ import click
 
 from memex_core.cli.arguments import FILE, output_file
 from memex_core.cli.input import STANDARD_STREAM
-from memex_core.cli.output import counted, data_dir_option, examples, open_to_read, shown, warn
+from memex_core.cli.output import (
+    counted,
+    data_dir_option,
+    escaped,
+    examples,
+    open_to_read,
+    shown,
+    warn,
+    without_controls,
+)
 from memex_core.files.atomic import write_atomic
 from memex_core.memory.graph import Graph, build_graph, graph_html, graph_json, graph_mermaid
 from memex_core.store.diary import Diary
@@ -50,7 +59,7 @@ def graph(form: str, output: Path) -> None:
     found = _graph(open_to_read())
     text = {"mermaid": graph_mermaid, "json": _json, "html": graph_html}[form](found)
     if output == STANDARD_STREAM:
-        click.echo(text, nl=False)
+        click.echo(escaped(text) if form == "json" else without_controls(text), nl=False)
         return
     write_atomic(output, text.encode("utf-8", "replace"))
     missing = sum(node.unresolved for node in found.nodes)

@@ -105,6 +105,9 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+_TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+
+
 def print_json(value: Any) -> None:
     """`value` as JSON; characters that standard output cannot hold as \\u escapes."""
     plain = _plain(value)
@@ -113,7 +116,20 @@ def print_json(value: Any) -> None:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(plain, indent=2, allow_nan=False)
-    click.echo(text)
+    click.echo(escaped(text))
+
+
+def escaped(text: str) -> str:
+    r"""JSON in which characters that act on a terminal, or turn its text around, are \u escapes."""
+    if text.isascii():
+        return text
+    return "".join(f"\\u{ord(char):04x}" if _acts(char) else char for char in text)
+
+
+def _acts(char: str) -> bool:
+    return char not in "\n\t" and (
+        unicodedata.category(char) == "Cc" or unicodedata.bidirectional(char) in _TURNS
+    )
 
 
 def print_table(rows: list[list[str]], header: list[str]) -> None:

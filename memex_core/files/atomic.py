@@ -86,6 +86,8 @@ def staged_file(directory: Path) -> Iterator[tuple[BinaryIO, Path]]:
         _set_mode(fd, FILE_MODE)
         with os.fdopen(fd, "w+b") as file:
             yield file, temp
+    except OSError as error:
+        raise _named(error, temp) from None
     finally:
         with contextlib.suppress(OSError):
             temp.unlink()
@@ -138,6 +140,8 @@ def append_line(path: Path, line: bytes, *, durable: bool = True) -> None:
             raise OSError(28, "only a part of the line could be written", str(path))
         if durable:
             _fsync(fd)
+    except OSError as error:
+        raise _named(error, path) from None
     finally:
         os.close(fd)
     if durable and size == 0:
@@ -190,8 +194,19 @@ def _write_new(temp: Path, data: bytes, mode: int, *, durable: bool) -> None:
             view = view[os.write(fd, view) :]
         if durable:
             _fsync(fd)
+    except OSError as error:
+        raise _named(error, temp) from None
     finally:
         os.close(fd)
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """`error` with the file that it is about: a write says only why."""
+    return (
+        error
+        if error.filename is not None or error.errno is None
+        else OSError(error.errno, error.strerror, str(path))
+    )
 
 
 def _set_mode(fd: int, mode: int) -> None:

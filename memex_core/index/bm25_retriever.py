@@ -195,18 +195,27 @@ def _with_events(
     """
     if any(kind_of(page) == EVENTS for page, _ in best):
         return best
-    spoken = bool(opened.window.said)
-    if best and not spoken:
+    if best and not opened.window.said:
         return best
     room = max(top_k - len(best), top_k // 2)
-    scores: dict[int, float] = (
-        {event: fused[event] for event in opened.events if event in fused} if fused else {}
-    )
-    for stem in stems if best and fused is None else ():
+    events = _chosen(db, scorer, stems if best else [], opened, room, fused)
+    return best[: top_k - len(events)] + events
+
+
+def _chosen(
+    db: sqlite3.Connection,
+    scorer: Scorer,
+    stems: list[Stem],
+    opened: Opened,
+    room: int,
+    fused: dict[int, float] | None,
+) -> list[tuple[int, float]]:
+    """The window's events that fit best, or none fits, the newest."""
+    scores = {event: fused[event] for event in opened.events if event in fused} if fused else {}
+    for stem in stems if fused is None else ():
         for event, gain in scorer.gains(stem, sorted(opened.events)).items():
             scores[event] = scores.get(event, 0.0) + gain
-    events = best_of(db, scores, room) or [(event, 0.0) for event in newest(db, opened, room)]
-    return best[: top_k - len(events)] + events
+    return best_of(db, scores, room) or [(event, 0.0) for event in newest(db, opened, room)]
 
 
 def _tell_signals(said: Signals, best: list[tuple[int, float]], hits: list[RecallHit]) -> None:

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 
 from memex_core.index.filters import Filters
 from memex_core.index.kinds import EVENT, EVENTS
+from memex_core.text.instant import to_seconds
 from memex_core.text.query_terms import query_terms
 from memex_core.text.stop_words import STOP_WORDS
 
@@ -24,12 +25,19 @@ _EMPTY_WORDS = re.compile(
 _DATE = re.compile(r"[0-9]\D+[0-9]")
 """A term for a whole date, not for one of its numbers."""
 
+_ASKING = {
+    *("work", "works", "worked", "working", "happen", "happens", "happened", "happening", "go", "going"),
+    *("went", "gone", "get", "got", "make", "made", "doing", "done", "event", "events", "diary", "day"),
+    *("days", "accomplish", "accomplished", "achieve", "achieved"),
+}
+"""What is left of "what did I work on yesterday": it asks for whatever there was."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """From `start` to `end`, both inclusive, YYYY-MM-DD. `words` are all of the query that speak of a time,
     `said` those that mean this one; "" where the caller asked for it. `widened` by a day at both sides,
-    because it held no event.
+    because it held no event. `since` and `until` cut within these days: local times of day, as ISO 8601.
     """
 
     start: str
@@ -37,6 +45,8 @@ class Window:
     words: tuple[str, ...] = ()
     said: str = ""
     widened: bool = False
+    since: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,8 @@ def open_diary(
     window = ask()
     if window is None:
         return None
-    for tried in (window, _widened(window)):
+    is_closed = window.start > FIRST_DAY and window.end < LAST_DAY and not (window.since or window.until)
+    for tried in (window, _widened(window)) if is_closed else (window,):
         events = _events(db, tried, filters.project)
         if events:
             return Opened(tried, frozenset(events), _other_terms(query, window))
@@ -85,7 +96,12 @@ def _has_events(db: sqlite3.Connection) -> bool:
 
 def _events(db: sqlite3.Connection, window: Window, project: str | None) -> list[int]:
     """The ids of the window's events; with a project only those of its sessions."""
-    query, values = "SELECT page_id FROM blocks WHERE file BETWEEN ? AND ?", [*_files(window)]
+    query = "SELECT page_id FROM blocks JOIN wiki_index USING (page_id) WHERE file BETWEEN ? AND ?"
+    values: list[object] = [*_files(window)]
+    for bound, operator in ((window.since, ">="), (window.until, "<=")):
+        if bound:
+            query += f" AND moment {operator} ?"
+            values.append(to_seconds(bound))
     if project is not None:
         query += " AND source_conv IN (SELECT session_id FROM sessions WHERE project = ?)"
         values.append(project)
@@ -113,4 +129,4 @@ def _other_terms(query: str, window: Window) -> list[str]:
         query = query.replace(words, " ", 1)
     if not query.isascii() and not _EMPTY_WORDS.sub("", query):
         return []
-    return [term for term in query_terms(query) if term not in STOP_WORDS]
+    return [term for term in query_terms(query) if term not in STOP_WORDS and term not in _ASKING]

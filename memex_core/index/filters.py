@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from memex_core.errors import WrongValue
 from memex_core.index.kinds import EVENTS, first_id
-from memex_core.text.instant import to_seconds
+from memex_core.text.instant import local_bound, to_seconds
 from memex_core.text.slug import fold
 
 
@@ -64,7 +64,8 @@ def hidden_pages(db: sqlite3.Connection, now: float) -> set[int]:
 
 
 def _seconds(text: str, is_end: bool) -> float:
-    seconds = to_seconds(text, end=is_end)
+    """A bound in seconds; a date alone is a day of this machine's zone, as those of the diary are."""
+    seconds = to_seconds(local_bound(text, end=is_end))
     if seconds is None:
         raise WrongValue(f"not a date or time: {text!r}; write 2026-09-15 or 2026-09-15T10:00:00Z")
     return seconds

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import orjson
+
 from memex_core import paths
 from memex_core.errors import LockTimeout
 from memex_core.files.atomic import append_line, write_atomic
 from memex_core.files.lock import memory_lock
+from memex_core.files.operation_log import log_operation
 from memex_core.files.regular import read_regular
 from memex_core.text.clean import clean_text
 from memex_core.text.slug import title_key
@@ -26,6 +29,8 @@ CONSOLIDATED_CUE = "consolidated"
 TYPED_CUE = "typed"
 """Cues of forgotten.jsonl for what no phrase of a session gave: a session's own page, what a model made of
 sessions (turn 0), what a person wrote (turn 0, no session)."""
+_MAX_NESTED = 200
+"""Brackets in a line; no line of ours or wikimem's has any but its own."""
 _RECALL_WAIT_S = 0.2
 _BREAKS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 """wikimem ends a line of the journal there, too: raw in a value, they would cost it the whole journal."""
@@ -44,7 +49,16 @@ class Journal:
         line = {"ts": now, "action": action, "file": page, "item": title}
         if detail:
             line["detail"] = detail
-        _append(paths.journal_path(self.root), line)
+        self._note(line)
+
+    def _note(self, line: dict[str, Any]) -> None:
+        """Append a line about what is done already: that it cannot be noted undoes nothing, and who is told
+        that it failed would do it again.
+        """
+        try:
+            _append(paths.journal_path(self.root), line)
+        except OSError as error:
+            log_operation(self.root, "journal", "journal.jsonl", "not noted", detail=error.strerror or "")
 
     def page_deleted(self, page: str, now: str, detail: str) -> None:
         """One line about a page whose words are to be forgotten, too: its title and slug are not in it."""
@@ -67,14 +81,14 @@ class Journal:
     ) -> None:
         """One line about an item of a RecallFile, as wikimem writes it (formats page 1.8)."""
         line = {"ts": now, "action": action, "file": file, "item": item}
-        _append(paths.journal_path(self.root), line | _given(owner=owner, source_conv=source_conv))
+        self._note(line | _given(owner=owner, source_conv=source_conv))
 
     def event_added(
         self, date: str, time: str, now: str, *, owner: str | None = None, source_conv: str | None = None
     ) -> None:
         """One line about a new event of the diary, as wikimem writes it; `now` is the time of the write."""
         line = {"ts": now, "action": "diary", "date": date, "time": time}
-        _append(paths.journal_path(self.root), line | _given(owner=owner, source_conv=source_conv))
+        self._note(line | _given(owner=owner, source_conv=source_conv))
 
     def scrub(self, pages: set[str]) -> None:
         """Take the words of deleted pages out of what is only appended otherwise: their titles out of
@@ -245,8 +259,8 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         return
     for raw in data.split(b"\n"):
         try:
-            line = json.loads(raw)
-        except (ValueError, RecursionError):
+            line = orjson.loads(raw)  # not of NaN, of 1e999, or of what is nested without end
+        except ValueError:
             continue
-        if isinstance(line, dict):
+        if isinstance(line, dict) and max(raw.count(b"["), raw.count(b"{")) <= _MAX_NESTED:
             yield line

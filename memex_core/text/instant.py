@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 
 def to_seconds(text: str | None, *, end: bool = False) -> float | None:
@@ -26,3 +26,16 @@ def to_seconds(text: str | None, *, end: bool = False) -> float | None:
 def to_iso(seconds: float) -> str:
     """`2026-09-15T10:00:00Z`, whole seconds."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def local_bound(text: str, *, end: bool = False) -> str:
+    """The first instant, or with `end` the last, of a day of this machine's zone, for a date alone; any other
+    text as it is.
+    """
+    try:
+        day = datetime.combine(
+            date.fromisoformat(text.strip()), datetime.max.time() if end else datetime.min.time()
+        )
+        return day.astimezone().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return text

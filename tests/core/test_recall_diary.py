@@ -14,7 +14,7 @@ from wiki_and_diary import WikiAndDiary
 def memory(root: Path) -> WikiAndDiary:
     """Today is Wednesday, 2026-03-11."""
     memory = WikiAndDiary(root)
-    memory.day("2026-03-10", ("08:30", "walked along the river"), ("21:00", "fixed the parser"))
+    memory.day("2026-03-10", ("08:30", "walked along the river"), ("21:00", "fixed the parser at work"))
     memory.day("2026-03-05", ("09:00", "wrote tests for the parser"))
     memory.write("Parser", "The parser reads files; what is to do at work.")
     memory.wiki("pets", cat="Tabby sleeps by the river.")
@@ -43,6 +43,8 @@ def test_events_outside_the_window_do_not_change_a_score(memory: WikiAndDiary) -
         "What did I do yesterday",
         "yesterday",
         "what happened yesterday?",
+        "What did I work on yesterday?",
+        "what got done yesterday",
         "昨天",
         "昨天做了什么",
         "我昨天都做了什么？",
@@ -84,8 +86,8 @@ def test_events_of_the_window_compete_with_pages_and_items(memory: WikiAndDiary)
 
 def test_words_that_only_pages_share_do_not_hide_the_events(memory: WikiAndDiary) -> None:
     for number in range(12):
-        memory.write(f"Work {number}", "work and work on a river river river")
-    found = memory.slugs("what did I do at work yesterday")
+        memory.write(f"Mill {number}", "mill and mill on a river river river")
+    found = memory.slugs("what did I do at the mill yesterday")
     assert len(found) == 10 and found[-2:] == YESTERDAY
     found = memory.slugs("river yesterday", top_k=4)
     assert found[-1] == "2026-03-10#0", "an event with a shared word is not outnumbered"
@@ -135,20 +137,21 @@ def test_what_a_range_did_not_ask_for_stays_out_if_anything_fits(memory: WikiAnd
     assert memory.slugs("quokka", time_range=("2026-03-10", None)) == ["new"]
 
 
-def test_a_range_with_a_time_of_day_means_the_local_days(
+def test_a_range_with_a_time_of_day_is_cut_by_the_local_clock(
     memory: WikiAndDiary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        found = memory.slugs("", time_range=("2026-03-09T20:00:00Z", "2026-03-09T23:00:00Z"))
+        found = memory.slugs("", time_range=("2026-03-09T20:00:00Z", "2026-03-10T23:00:00Z"))
+        cut = memory.slugs("", time_range=("2026-03-09T23:31:00Z", "2026-03-10T12:00:00Z"))
         yesterday_there = WikiAndDiary(memory.root)
         yesterday_there.memory.now = lambda: "2026-03-10T16:00:00Z"
         assert yesterday_there.slugs("yesterday") == YESTERDAY
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert found == YESTERDAY
+    assert found == YESTERDAY and cut == YESTERDAY[:1]
 
 
 @pytest.mark.parametrize(
