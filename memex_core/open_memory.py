@@ -35,8 +35,10 @@ from memex_core.model.node import WikiNode
 from memex_core.model.results import RecallHit, RecallResult, SessionSummary
 from memex_core.model.sidecar import Sidecar
 from memex_core.recalling import ByMeaning, diary_window, recall_result
+from memex_core.store.diary import Diary
 from memex_core.store.journal import Forgotten, Journal
 from memex_core.store.recall_fold import recalls_of
+from memex_core.store.recallfiles import RecallFileStore
 from memex_core.store.transcripts import Transcripts
 from memex_core.store.wiki_store import WikiStore
 from memex_core.text.instant import to_seconds
@@ -144,8 +146,10 @@ class OpenMemory:
         texts = ask(self.index, self.retriever, self.root, report, lambda r: r.documents(everything))[0]
         return nearest.fill(texts or (), progress, anew=anew)
 
-    def vectors_problem(self) -> str:
-        """What keeps [embed] from taking part in a recall; "" where nothing does. Asks the endpoint once."""
+    def vectors_problem(self) -> tuple[str, str]:
+        """What keeps [embed] from taking part in a recall, and the command that mends it; ("", "") where
+        nothing does. Asks the endpoint once.
+        """
         return self._by_meaning.problem()
 
     def read(self, name: str, node_type: str | None = None) -> WikiNode | None:
@@ -230,11 +234,14 @@ class OpenMemory:
 
         report = self.heal(force=True)
         summaries = self.list_sessions()
+        counts = self._ask(self.index.count_by_type, self._count_files)
         return {
             "version": __version__,
             "memory_root": str(self.root),
-            "pages": self._ask(self.index.count_by_type, self._count_files),
+            "pages": {kind: counts[kind] for kind in paths.NODE_TYPES if counts.get(kind)},
             "pages_indexed": self._ask(self.index.count, int),
+            "items": counts.get(ITEM, 0),
+            "events": counts.get(EVENT, 0),
             "sessions": len(summaries),
             "last_session": max((s.ended_at for s in summaries), default=""),
             "index": "usable" if report.usable else report.note,
@@ -306,7 +313,8 @@ class OpenMemory:
 
     def _count_files(self) -> dict[str, int]:
         counts = Counter(page.type for page in self.store.list())
-        return {kind: counts[kind] for kind in paths.NODE_TYPES if counts[kind]}
+        items, events = RecallFileStore(self.root).items(), Diary(self.root).events()
+        return {**counts, ITEM: len(items), EVENT: sum(1 for _ in events)}
 
     def _access_by_files(self, page: WikiNode) -> tuple[int, str | None]:
         """(times, when last) of the recalls of a page, from the page and recalls.jsonl."""

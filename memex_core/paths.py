@@ -139,9 +139,14 @@ def wiki_dir(root: Path) -> Path:
 
 def recallfile_path(root: Path, file: str) -> Path:
     """wiki/<file>.md for a RecallFile that may be written (seed 002). InvalidName for what may not."""
-    if not _RECALLFILE.match(file) or len(file) > MAX_RECALLFILE_BYTES:
+    if not _RECALLFILE.match(file):
         raise InvalidName(
             f"not a usable RecallFile: {file[:80]!r}", hint="use lower-case letters, digits, '_' and '-' only"
+        )
+    if len(file) > MAX_RECALLFILE_BYTES:
+        raise InvalidName(
+            f"not a usable RecallFile: {file[:80]!r}… has {len(file):,} characters",
+            hint=f"use {MAX_RECALLFILE_BYTES} at most",
         )
     return wiki_dir(root) / f"{file}.md"
 

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memex_core import paths
 from memex_core.config import EmbedConfig
 from memex_core.errors import ConfigError
 from memex_core.index.bm25_retriever import Found, Question
@@ -29,6 +30,7 @@ TimeRange = tuple[str | None, str | None]
 # A word, or a character of a script that puts no spaces between words.
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W_{_SPACELESS}]+")
+_INSTALL = f"{sys.executable} -m pip install 'memex-hooks[embed]'"
 _MENTIONS = 8
 """More times than anybody speaks of in one question."""
 
@@ -75,7 +77,7 @@ class ByMeaning:
             except ImportError:
                 raise ConfigError(
                     "[embed] is set up, but numpy is not installed",
-                    hint=f"{sys.executable} -m pip install 'memex-hooks[embed]'",
+                    hint=_INSTALL,
                 ) from None
             self._nearest = Nearest(self.root, self.config)
         return self._nearest
@@ -89,16 +91,23 @@ class ByMeaning:
         except ConfigError as error:
             return f"words alone rank: {error} ({error.hint})"
 
-    def problem(self) -> str:
-        """What keeps vectors from taking part although they are configured; "" where nothing does. Asks the
-        endpoint once.
+    def problem(self) -> tuple[str, str]:
+        """What keeps vectors from taking part although they are configured, and the command that mends it;
+        ("", "") where nothing does. Asks the endpoint once.
         """
         if not self.is_on:
-            return ""
+            return "", ""
+        edit = f"${{EDITOR:-vi}} {paths.config_path(self.root)}"
         try:
-            return self.nearest().problem()
+            nearest = self.nearest()
         except ConfigError as error:
-            return f"{error} ({error.hint})"
+            return str(error), _INSTALL if error.hint == _INSTALL else edit
+        from memex_core.embedding import ANEW
+
+        what = nearest.problem()
+        if what.endswith(ANEW):
+            return what, "memex embed --anew"
+        return (f"{what}; start it, or correct [embed] in memex.toml", edit) if what else ("", "")
 
     def _once(self, note: str) -> str:
         new = note not in self._told
@@ -116,9 +125,9 @@ def diary_window(query: str, time_range: TimeRange | None, now: str) -> Callable
     def window() -> Window | None:
         words, days, said = _mentioned(query, datetime.fromisoformat(now).astimezone().date())
         if time_range is not None and any(time_range):
-            first, last = (_day(text) for text in time_range)
-            start, end = sorted((first or FIRST_DAY, last or LAST_DAY))
-            return Window(start, end, words)
+            first, last = (_local(text) for text in time_range)
+            since, until = (bound if len(bound) > 10 else "" for bound in (first, last))
+            return Window(first[:10] or FIRST_DAY, last[:10] or LAST_DAY, words, since=since, until=until)
         return Window(days[0], days[1], words, said) if days else None
 
     return window
@@ -183,15 +192,18 @@ def _days(window: Window) -> tuple[str | None, str | None]:
     return first, None if window.end == LAST_DAY else window.end
 
 
-def _day(text: str | None) -> str | None:
-    """The local day of a bound. None for one that is open, or no date: the filter of pages refuses that."""
+def _local(text: str | None) -> str:
+    """A bound as the clocks of this machine show it: a day, or a day and a time to the minute, as headings of
+    the diary have it. "" for one that is open, or no date: the filter of pages refuses that.
+    """
     text = (text or "").strip()
     try:
         moment = datetime.fromisoformat(text)
         if len(text) > 10:
             moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone()
+            return moment.strftime("%Y-%m-%dT%H:%M")
     except (ValueError, OverflowError):
-        return None
+        return ""
     return moment.date().isoformat()
 
 

@@ -162,13 +162,20 @@ def _index_findings(root: Path) -> Iterator[Finding]:
     for warning in bad_pages[:5]:
         yield Finding("warn", f"page: {warning}", "memex list --warnings")
     if not problems:
-        yield Finding("ok", f"the index is sound ({memex.index.count()} pages)")
+        yield Finding("ok", f"the index is sound ({_counted(memex.index.count_by_type())})")
     broken = memex.broken_links()
     if broken:
         yield Finding("ok", f"links that lead nowhere: {len(broken)}; memex links --broken shows them")
-    by_meaning = memex.vectors_problem()
+    by_meaning, fix = memex.vectors_problem()
     if by_meaning:
-        yield Finding("warn", f"recall by meaning: {by_meaning}", "memex embed --anew")
+        yield Finding("warn", f"recall by meaning: {by_meaning}", fix)
+
+
+def _counted(by_type: Mapping[str, int]) -> str:
+    """`1 page, 2 items, 0 events`."""
+    pages = sum(by_type.get(kind, 0) for kind in paths.NODE_TYPES)
+    counts = {"page": pages, "item": by_type.get("item", 0), "event": by_type.get("event", 0)}
+    return ", ".join(f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items())
 
 
 def _config(root: Path) -> MemexConfig:

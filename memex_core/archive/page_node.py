@@ -33,7 +33,7 @@ _MAX_NAME_BYTES = 252  # with ".md" the 255 bytes of every common file system
 
 _FIRST = ("slug", "type", "title", "tags", "importance", "created", "updated", "body", "links")
 _OF_THE_DOCUMENT = ("slug", "body", "front_matter", "raw", "folder", "warning")
-_LISTS = ("tags", "links", "sources")
+_LISTS = ("tags", "links", "body_links", "sources")
 _DATES = ("updated", "created")
 _TIMES = (*_DATES, "last_access", "expires_at", "valid_from", "valid_to", "started_at", "ended_at")
 _NEVER_NULL = ("id", "type", "title", *_DATES)

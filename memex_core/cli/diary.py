@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict
-from datetime import date
-from itertools import groupby
 from pathlib import Path
 
 import click
 
 from memex_core import paths
 from memex_core.cli.arguments import refusing_arguments
+from memex_core.cli.blocks import event_row, print_events
+from memex_core.cli.days import first_and_last_day
 from memex_core.cli.output import (
     examples,
     open_memex,
@@ -20,20 +18,14 @@ from memex_core.cli.output import (
     shown,
     warn,
     with_json,
-    without_controls,
 )
 from memex_core.cli.text_argument import stored_text
 from memex_core.files.timed_log import timed_log
-from memex_core.model.item import DiaryEvent
 from memex_core.store.block_file import BlockFiles
 from memex_core.store.diary import Diary
-from memex_core.text.time_words import time_window
 
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
-_WORD = re.compile(r"\w+")
 _WANTED = "write it as 2026-09-15, yesterday, last week or 2026-09-01..2026-09-15"
-_SMALL_WORDS = {"a", "at", "during", "for", "from", "in", "of", "on", "the"}
-"""What may stand beside the words that name days, and says no more."""
 
 
 class _DaysOrCommand(click.Group):
@@ -88,9 +80,9 @@ def show(days: tuple[str, ...], as_json: bool) -> None:
         if min(first, last) <= Path(path).stem <= max(first, last):
             warn(f"{path} {why}")
     if as_json:
-        print_json([_row(event) for event in events])
+        print_json([event_row(event) for event in events])
     elif events:
-        _print_days(events)
+        print_events(events)
     else:
         click.echo(f"nothing on {first}" if first == last else f"nothing from {first} to {last}")
 
@@ -130,7 +122,7 @@ def add(
         event = events.append(content, ts=ts, date=when, time=time, owner=owner, source_conv=source)
         entry.subject = event.date
     if as_json:
-        print_json(_row(event))
+        print_json(event_row(event))
     else:
         click.echo(f"{event.date} {event.time}: {shown(str(paths.day_path(memex.root, event.date)))}")
 
@@ -154,30 +146,11 @@ def _one_day(text: str) -> str:
 
 
 def _window(text: str) -> tuple[str, str]:
-    if paths.is_day_name(text):
-        return text, text
-    found = time_window(text, date.today())
-    if found is None or not _SMALL_WORDS.issuperset(_WORD.findall(text.replace(found.words, " ", 1).lower())):
+    found = first_and_last_day(text)
+    if found is None:
         raise _no_day(text)
-    return found.start.isoformat(), found.end.isoformat()
+    return found
 
 
 def _no_day(text: str) -> click.UsageError:
     return click.UsageError(f"not a day: {shown(text)[:80]!r}; {_WANTED}")
-
-
-def _row(event: DiaryEvent) -> dict[str, str | None]:
-    row = asdict(event)
-    return {name: row[name] for name in ("date", "time", "content", "owner", "source_conv", "ts")}
-
-
-def _print_days(events: list[DiaryEvent]) -> None:
-    for day, of_day in groupby(events, key=lambda event: event.date):
-        click.echo(click.style(day, bold=True))
-        for event in of_day:
-            indent = " " * 9
-            lines = without_controls(event.content).split("\n")
-            owner = click.style(f"  ({shown(event.owner)})", dim=True) if event.owner else ""
-            click.echo(f"  {shown(event.time):5}  {lines[0]}{owner}")
-            for line in lines[1:]:
-                click.echo(f"{indent}{line}".rstrip())

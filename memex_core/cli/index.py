@@ -37,12 +37,16 @@ def rebuild_index(force: bool, as_json: bool) -> None:
 
     It heals by itself; this is for when in doubt.
     """
-    report = open_memex().rebuild_index(force=force)
+    memex = open_memex()
+    report = memex.rebuild_index(force=force)
     if as_json:
         print_json(report)
         return
     counts = f"{counted(report.nodes_indexed, 'page')} indexed, {report.nodes_skipped} unchanged"
     click.echo(f"{counts}, {report.nodes_errored} with warnings, {report.duration_ms:.0f} ms")
+    beside = memex.index.count_by_type()
+    if "item" in beside or "event" in beside:
+        click.echo(f"{counted(beside.get('item', 0), 'item')} and {counted(beside.get('event', 0), 'event')}")
     for error in report.errors:
         click.echo(f"  {shown(error)}")
 

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from memex_core import paths
 from memex_core.cli.arguments import FILE, completions, refusing_arguments
+from memex_core.cli.blocks import print_block
 from memex_core.cli.input import confirm
 from memex_core.cli.output import (
     data_dir_option,
@@ -24,7 +25,6 @@ from memex_core.cli.output import (
     shown,
     warn,
     with_json,
-    without_controls,
 )
 from memex_core.cli.text_argument import stored_text
 from memex_core.errors import MemexError, NotFound
@@ -43,6 +43,11 @@ def _complete_file(
     stems = (name.removesuffix(SUFFIX) for name in names)
     return completions(stems, incomplete)
 
+
+_NO_ITEMS = """\
+no items
+memex item add FILE NAME TEXT makes one, and so does a `## name` that you type into wiki/<file>.md
+what was imported from wikimem became pages (memex list)"""
 
 file_argument = click.argument("file", shell_complete=_complete_file)
 
@@ -97,11 +102,13 @@ def add(
     memex = open_memex()
     store = RecallFileStore(memex.root, memex.journal)
     with timed_log(memex.root, "item-add", shown(file)), refusing_arguments():
+        was_there = store.get(file, name) is not None
         written = store.add(file, name, content, owner=owner, source_conv=source)
     if as_json:
-        print_json(asdict(written))
+        print_json({**asdict(written), "replaced": was_there})
     else:
-        click.echo(f"{shown(written.name)}: {shown(str(paths.recallfile_path(memex.root, file)))}")
+        done = "replaced" if was_there else "added"
+        click.echo(f"{done} {shown(written.name)}: {shown(str(paths.recallfile_path(memex.root, file)))}")
 
 
 @item.command(epilog=examples("memex item get preferences linter"))
@@ -115,10 +122,7 @@ def get(file: str, name: str, as_json: bool) -> None:
     found = RecallFileStore(memory.root, memory.journal).get(file, name)
     if found is None:
         raise NotFound(f"item of {shown(file)}", name, hint="memex item list shows all")
-    if as_json:
-        print_json(asdict(found))
-    else:
-        click.echo(without_controls(found.content))
+    print_block(found, as_json)
 
 
 @item.command(epilog=examples("memex item remove preferences linter --yes"))
@@ -164,7 +168,7 @@ def list_items(file: str | None, as_json: bool) -> None:
         rows = [[each.file[:40], each.name[:40], shown(each.content[:300])[:80]] for each in found]
         print_table(rows, ["FILE", "NAME", "CONTENT"])
     else:
-        click.echo("no items" if file is None else f"no items in {shown(file)}")
+        click.echo(_NO_ITEMS if file is None else f"no items in {shown(file)}")
 
 
 def _row(found: RecallItem, *, with_file: bool) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import click
 from memex_core.cli.arguments import complete_page, which_type_option
 from memex_core.cli.output import examples, open_to_read, print_json, print_table, shown, with_json
 from memex_core.errors import NotFound
+from memex_core.files.walk import PAGE_SUFFIX
+from memex_core.paths import TYPE_OF_FOLDER
 
 if TYPE_CHECKING:
     from memex_core.index.link_manager import LinkManager
@@ -97,11 +99,23 @@ def _found(memex: OpenMemory, slug: str, node_type: str | None) -> tuple[str, st
 
 def _print_broken(found: list[tuple[str, str]], as_json: bool) -> None:
     if as_json:
-        print_json([{"page": path, "link": key} for path, key in found])
+        print_json([{"page": path, "link": key, "name": _name_at(path)} for path, key in found])
     elif found:
-        print_table([[path, key] for path, key in found], ["PAGE", "LINKS TO"])
+        print_table([[_name_at(path), key] for path, key in found], ["IN", "LINKS TO"])
     else:
         click.echo("no link is broken")
+
+
+def _name_at(path: str) -> str:
+    """What `memex links` and `memex show` know the page, item or event at `path` by."""
+    from memex_core.index.item_links import item_label
+
+    if path.startswith("wiki/"):
+        return item_label(path)
+    if path.startswith("diary/"):
+        return path.removeprefix("diary/").replace(f"{PAGE_SUFFIX}#", "#")
+    folder, _, name = path.removeprefix("docs/").removesuffix(PAGE_SUFFIX).rpartition("/")
+    return f"{TYPE_OF_FOLDER[folder]}/{name}" if folder in TYPE_OF_FOLDER else name
 
 
 def _print_graph(graph: dict[str, list[str]], as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memex_core.cli.arguments import page_argument, type_option, which_type_option
+from memex_core.cli.blocks import print_block
 from memex_core.cli.output import (
     examples,
     hurried,
@@ -23,13 +24,23 @@ from memex_core.cli.output import (
 from memex_core.errors import NotFound
 from memex_core.files.regular import read_regular
 from memex_core.model.node import WikiNode
+from memex_core.store.named_blocks import find_block
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+_WHERE_TO_LOOK = "memex list shows all pages, memex item list all items; memex recall searches them"
+
+
 @click.command(
-    epilog=examples("memex show user-preference-ruff", "memex show 0f6d2c52", 'memex show "Our build server"')
+    epilog=examples(
+        "memex show user-preference-ruff",
+        "memex show 0f6d2c52",
+        'memex show "Our build server"',
+        "memex show preferences:linter",
+        "memex show 2026-09-15#0",
+    )
 )
 @page_argument
 @which_type_option
@@ -38,11 +49,17 @@ def show(slug: str, node_type: str | None, as_json: bool) -> None:
     """Print a page: by its slug, a session id, or its title.
 
     The slug is the file's name without .md; of a session id its beginning is enough.
+
+    Also an item, FILE:NAME, or an event, 2026-09-15#0 for the first of that day, or "2026-09-15 10:30".
     """
-    page = open_to_read().read(slug, node_type)
+    memory = open_to_read()
+    page = memory.read(slug, node_type)
     if page is None:
-        raise NotFound("page", slug, hint="memex list shows all pages; memex recall searches them")
-    if as_json:
+        block = None if node_type else find_block(memory.root, slug)
+        if block is None:
+            raise NotFound("page, item or event", slug, hint=_WHERE_TO_LOOK)
+        print_block(block, as_json)
+    elif as_json:
         print_json(page)
     elif page.file_path is not None:
         _print_file(page.file_path)

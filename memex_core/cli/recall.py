@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memex_core import paths
-from memex_core.cli.arguments import chosen_project, date_option, refusing_arguments
+from memex_core.cli.arguments import chosen_project, refusing_arguments
+from memex_core.cli.days import since_option, until_option
 from memex_core.cli.output import (
     counted,
     examples,
@@ -41,12 +42,8 @@ TYPES = (*paths.NODE_TYPES, "item", "event")
     "--type", "node_type", type=click.Choice(TYPES), help="Only pages of this type, items or events."
 )
 @click.option("--tag", "tags", multiple=True, help="Only pages with this tag; repeat for more, all must fit.")
-@date_option(
-    "--since", "Changed (episodes: begun) on or after this date, and events of the diary from then on."
-)
-@date_option(
-    "--until", "Changed (episodes: begun) on or before this date, and events of the diary up to then."
-)
+@since_option("Changed (episodes: begun) on or after this date, and events of the diary from then on.")
+@until_option("Changed (episodes: begun) on or before this date, and events of the diary up to then.")
 @click.option(
     "--project",
     type=click.Path(path_type=Path),

@@ -94,7 +94,10 @@ def write(
 def _keep_what_is_not_given(memex: Memex, item: WriteInput) -> None:
     """A page that is there keeps its tags, links and times where no option speaks of them."""
     page = memex.store.find(item.type, item.title)
-    for name in _KEPT if page else ():
+    if page is None:
+        return
+    item.links = item.links or page.given_links
+    for name in _KEPT:
         if not getattr(item, name):
             setattr(item, name, getattr(page, name))
 
@@ -136,7 +139,7 @@ def _print(node: WikiNode, broken: list[str], as_json: bool) -> None:
         click.echo(f"{node.type} {node.slug}: {shown(str(node.file_path))}")
 
 
-_KEPT = ("tags", "links", "transcript_ref", "expires_at", "valid_from", "valid_to")
+_KEPT = ("tags", "transcript_ref", "expires_at", "valid_from", "valid_to")
 _PRINTED = (
     "slug",
     "file_path",

@@ -87,9 +87,10 @@ class Row:
 
 def put_page(db: sqlite3.Connection, path: str, node: WikiNode) -> None:
     """Bring the rows of the page at `path` to what `node` says."""
-    links = [clean_text(key) for key in node.links]
+    item_links = find_item_links(node.body)
+    links = [*map(clean_text, node.links), *(link.page_key for link in item_links)]
     tags = sorted({fold(clean_text(tag)) for tag in node.tags})
-    row = Row(PAGES, path, column_values(node), _searched(node), tags, links, find_item_links(node.body))
+    row = Row(PAGES, path, column_values(node), _searched(node), tags, links, item_links)
     put_row(db, row)
 
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from memex_core.errors import LLMError, MemexError, NotFound
+from memex_core.errors import LLMError, MemexError, NotFound, Refused
 from memex_core.files.lock import memory_lock
 from memex_core.files.timed_log import timed_log
 from memex_core.llm import refuse_in_a_child
-from memex_core.mcp_server import tools
+from memex_core.mcp_server import parameters, tools
+from memex_core.mcp_server.answers import Answer, block_answer, page_answer
 from memex_core.mcp_server.evidence import LABEL, fenced, hit_line, left_out_line
-from memex_core.mcp_server.faults import ToolFault
+from memex_core.mcp_server.faults import WHATEVER, ToolFault
 from memex_core.mcp_server.intake import each_text, hides_secrets, taken
 from memex_core.model.item import RecallItem
 from memex_core.model.node import ConsolidateInput, WikiNode, WriteInput
@@ -28,19 +29,17 @@ from memex_core.model.results import RecallResult
 from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
 from memex_core.paths import NODE_TYPES
 from memex_core.store.diary import Diary
+from memex_core.store.named_blocks import find_block
 from memex_core.store.recallfiles import RecallFileStore
-from memex_core.text.blocks import escape, flaw_in, item_name, item_of_link, normalized
+from memex_core.text.blocks import escape, flaw_in, item_name, normalized
 from memex_core.text.clean import clean_text
-from memex_core.text.generated import merge_generated, without_markers
+from memex_core.text.generated import merge_generated
 from memex_core.text.instant import to_seconds
-from memex_core.text.links import parse_links
 from memex_core.text.slug import is_plain_name
 
 if TYPE_CHECKING:
     from memex_core.memex import Memex
 
-MAX_BODY_CHARS = 100_000
-"""Of a page that is read."""
 MAX_EXPORT_CHARS = 500_000
 """Of the JSON of the pages that one export gives."""
 MAX_ITEMS_CHARS = 100_000
@@ -49,14 +48,6 @@ NOT_ALL_WENT_WELL = "Not all of it went well: `memex consolidate` in a terminal 
 """For a client: what went wrong may name the provider, an address, or paths."""
 EVENT_OWNER = "agent"
 """Whose an event is that a model noted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The result of a call: `structured` as its output schema says, `texts` the same for a reader."""
-
-    structured: dict[str, Any]
-    texts: list[str]
 
 
 def call(memex: Memex, name: str, arguments: dict[str, Any]) -> Answer:
@@ -94,7 +85,7 @@ def _plain_result(result: RecallResult) -> dict[str, Any]:
     return told
 
 
-def _recall(memex: Memex, given: tools.RecallArguments) -> Answer:
+def _recall(memex: Memex, given: parameters.RecallArguments) -> Answer:
     during = (given.since, given.until) if given.since or given.until else None
     result = memex.recall(given.query, given.top_k, given.node_type, during, budget=given.budget)
     note = result.note
@@ -108,33 +99,20 @@ def _recall(memex: Memex, given: tools.RecallArguments) -> Answer:
     return Answer(_plain_result(result), [note, block] if note else [block])
 
 
-def _read(memex: Memex, given: tools.ReadArguments) -> Answer:
+def _read(memex: Memex, given: parameters.ReadArguments) -> Answer:
     page = memex.read(given.slug, given.type)
     if page is not None:
         return page_answer(page)
-    item = item_of_link(given.slug)
-    if item and RecallFileStore(memex.root, memex.journal).get(*item):
-        raise ToolFault("that is an item: memex_items gives it, by its file and its name")
-    raise NotFound("page", given.slug)
+    try:
+        block = None if given.type else find_block(memex.root, given.slug)
+    except Refused as error:
+        raise ToolFault(str(error)) from None
+    if block is None:
+        raise NotFound(WHATEVER, given.slug)
+    return block_answer(memex.root, block)
 
 
-def page_answer(page: WikiNode) -> Answer:
-    """A page as it is, and as text."""
-    body = page.body[:MAX_BODY_CHARS]
-    left_out = len(page.body) - len(body)
-    note = LABEL + (f" The last {left_out:,} characters of the page are left out." if left_out else "")
-    own: dict[str, Any] = {name: getattr(page, name, "") for name in tools.PageAnswer.model_fields}
-    own |= {"note": note, "body": body, "file_path": str(page.file_path or "")}
-    says = [f"created {page.created[:10]}", f"updated {page.updated[:10]}", f"importance {page.importance:g}"]
-    says += [f"holds until {page.valid_to}"] if page.valid_to else []
-    says += [f"expires {page.expires_at}"] if page.expires_at else []
-    cut = [f"[{left_out:,} more characters are left out]"] if left_out else []
-    heading = f"{page.type}/{page.slug} ({', '.join(says)})"
-    text = fenced(heading, [f"# {page.title}", "", without_markers(body), *cut])
-    return Answer(tools.PageAnswer(**own).model_dump(), [text])
-
-
-def _write(memex: Memex, given: tools.WriteArguments) -> Answer:
+def _write(memex: Memex, given: parameters.WriteArguments) -> Answer:
     with memory_lock(memex.root):
         page = memex.page_about(given.type, given.title)
         edited = page is not None and memex.store.is_edited(page)
@@ -148,16 +126,15 @@ def _write(memex: Memex, given: tools.WriteArguments) -> Answer:
 
 
 def _write_input(
-    memex: Memex, page: WikiNode | None, given: tools.WriteArguments, *, edited: bool
+    memex: Memex, page: WikiNode | None, given: parameters.WriteArguments, *, edited: bool
 ) -> WriteInput:
     """What was given; of a page that is there already, what was not given stays."""
     tags, links = given.tags or [], given.links or []
     item = WriteInput(given.type, given.title, given.body, tags, given.importance, links)
     if page is not None:
-        in_body = parse_links(page.body)
         item.title = page.title
         item.tags = page.tags if given.tags is None else tags
-        item.links = [link for link in page.links if link not in in_body] if given.links is None else links
+        item.links = page.given_links if given.links is None else links
         item.transcript_ref, item.valid_from = page.transcript_ref, page.valid_from
         item.valid_to, item.expires_at = (
             _ahead(end, memex.now()) for end in (page.valid_to, page.expires_at)
@@ -194,7 +171,7 @@ def _broken_links(memex: Memex, node: WikiNode) -> list[str]:
         return []
 
 
-def _diary_append(memex: Memex, given: tools.DiaryAppendArguments) -> Answer:
+def _diary_append(memex: Memex, given: parameters.DiaryAppendArguments) -> Answer:
     content = normalized(given.content)
     flaw = flaw_in(content)
     with timed_log(memex.root, "diary-add") as entry:
@@ -209,7 +186,7 @@ def _diary_append(memex: Memex, given: tools.DiaryAppendArguments) -> Answer:
     return _plain(answer, f"Noted on {event.date} at {event.time}.", note)
 
 
-def _items(memex: Memex, given: tools.ItemsArguments) -> Answer:
+def _items(memex: Memex, given: parameters.ItemsArguments) -> Answer:
     found = RecallFileStore(memex.root, memex.journal).items(given.file)
     if given.file is None and given.name is None:
         return _names_of_items(found)
@@ -242,7 +219,7 @@ def _names_of_items(found: list[RecallItem]) -> Answer:
     return Answer(answer, [fenced(f"{len(found)} items:", lines)] if found else ["There are no items."])
 
 
-def _forget(memex: Memex, given: tools.ForgetArguments) -> Answer:
+def _forget(memex: Memex, given: parameters.ForgetArguments) -> Answer:
     slug, exists = given.slug, memex.store.exists
     types = [] if "/" in slug else [kind for kind in NODE_TYPES if exists(slug, kind)]
     if len(types) > 1:
@@ -261,18 +238,18 @@ _FORGOTTEN = {
 }
 
 
-def _ingest(memex: Memex, given: tools.IngestArguments) -> Answer:
+def _ingest(memex: Memex, given: parameters.IngestArguments) -> Answer:
     numbered = enumerate(given.turns, 1)
     turns = [turn.model_dump(exclude_none=True) | {"turn": number} for number, turn in numbered]
     entries = cast("list[TurnStreamEntry]", turns)
     return _plain(memex.ingest_transcript(IngestTranscriptInput(given.session_id, entries)))
 
 
-def _provenance(memex: Memex, given: tools.ProvenanceArguments) -> Answer:
+def _provenance(memex: Memex, given: parameters.ProvenanceArguments) -> Answer:
     return _plain(memex.get_provenance(given.slug))
 
 
-def _consolidate(memex: Memex, given: tools.ConsolidateArguments) -> Answer:
+def _consolidate(memex: Memex, given: parameters.ConsolidateArguments) -> Answer:
     try:
         refuse_in_a_child()
     except LLMError as error:
@@ -285,7 +262,7 @@ def _consolidate(memex: Memex, given: tools.ConsolidateArguments) -> Answer:
     return _plain(report, *told)
 
 
-def _export(memex: Memex, given: tools.ExportArguments) -> Answer:
+def _export(memex: Memex, given: parameters.ExportArguments) -> Answer:
     nodes = memex.export_nodes()["nodes"]
     room, fitting = MAX_EXPORT_CHARS, []
     for node in nodes:
@@ -299,7 +276,7 @@ def _export(memex: Memex, given: tools.ExportArguments) -> Answer:
     return _plain(tools.ExportAnswer(nodes=fitting, note=note), LABEL, note)
 
 
-def _import(memex: Memex, given: tools.ImportArguments) -> Answer:
+def _import(memex: Memex, given: parameters.ImportArguments) -> Answer:
     # What cannot be searched for secrets, or hides one, is left out: such a page comes from its texts.
     redacted = memex.config.capture.redact
     nodes = [

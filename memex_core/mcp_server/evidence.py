@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Iterable
 
-from memex_core.memory.context_block import FENCE, label
+from memex_core.memory.context_block import FENCE, label, unmarked
 from memex_core.model.results import RecallHit
 from memex_core.paths import NODE_TYPES
 
@@ -36,11 +36,11 @@ def hit_line(hit: RecallHit) -> str:
     if hit.node_type in NODE_TYPES:
         name = f"{hit.node_type}/{' '.join(hit.slug.split())}"
         what = f"{name} (updated {hit.updated[:10]}, importance {hit.importance:g})"
-        quoted = {"title": hit.title, "text": hit.snippet, "tags": hit.tags}
+        quoted = {"title": hit.title, "text": unmarked(hit.snippet), "tags": hit.tags}
     else:
         what = hit.node_type
         said = "" if hit.date else hit.updated
-        quoted = {what: label(hit), "owner": hit.owner, "said": said, "text": hit.snippet}
+        quoted = {what: label(hit), "owner": hit.owner, "said": said, "text": unmarked(hit.snippet)}
     if hit.via is not None:
         what += ", linked from another hit"
         quoted["linked from"] = hit.via

@@ -22,6 +22,8 @@ from memex_core.errors import (
 )
 
 _MAX_PROBLEMS = 5
+WHATEVER = "page, item or event"
+"""What was not found by a tool that knows all of them."""
 INTERNAL = "internal error, see logs/memex.log"
 
 _TOLD: tuple[tuple[type[BaseException], str], ...] = (
@@ -63,6 +65,8 @@ def told(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, ValidationError):
         return "\n".join(_problems(error))
+    if isinstance(error, NotFound) and error.what == WHATEVER:
+        return f"no {WHATEVER} has that name: take it from a hit of memex_recall, as it is"
     return next((text for kind, text in _TOLD if isinstance(error, kind)), None)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memex_core.mcp_server import tools
+from memex_core.mcp_server.parameters import Arguments
 from memex_core.text.clean import clean_text
 from memex_core.text.frontmatter import FrontMatterError, parse, split
 from memex_core.text.redact import redact
@@ -21,7 +22,7 @@ _MAX_NAMED_CHARS = 2_000
 """No secret that only its name gives away is longer."""
 
 
-def taken(offer: tools.ToolOffer, sent: dict[str, Any], *, without_secrets: bool) -> tools.Arguments:
+def taken(offer: tools.ToolOffer, sent: dict[str, Any], *, without_secrets: bool) -> Arguments:
     """The arguments of a call. Raises pydantic's ValidationError for what does not fit."""
     lists = _lists_of(offer.arguments)
     decoded = {key: _list_in(value) if key in lists else value for key, value in sent.items()}
@@ -50,7 +51,7 @@ def hides_secrets(front_matter: str) -> bool:
 
 
 @functools.cache
-def _lists_of(arguments: type[tools.Arguments]) -> frozenset[str]:
+def _lists_of(arguments: type[Arguments]) -> frozenset[str]:
     """The parameters that take a list."""
     parameters = tools.plain_schema(arguments.model_json_schema(), given=True)["properties"]
     return frozenset(name for name, schema in parameters.items() if schema.get("type") == "array")

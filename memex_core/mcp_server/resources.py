@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from memex_core.errors import NotFound
 from memex_core.files.walk import walk_pages
-from memex_core.mcp_server.calls import page_answer
+from memex_core.mcp_server.answers import page_answer
 from memex_core.mcp_server.faults import ToolFault
 from memex_core.model.node import WikiNode
 from memex_core.paths import NODE_TYPES, TYPE_OF_FOLDER

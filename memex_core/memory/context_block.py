@@ -32,7 +32,7 @@ def context_block(result: RecallResult) -> str:
         rows += [
             f"{hit.rank}. {_plain(label(hit))} ({_plain(kind(hit))}) | {_plain(_weight(hit))}",
             f"   File: {hit.file_path}",
-            f"   {_plain(hit.snippet)}",
+            f"   {_plain(unmarked(hit.snippet))}",
             f"   Tags: {', '.join(hit.tags)}",
             f"   Links: {', '.join(hit.links)}",
             "---",
@@ -70,6 +70,13 @@ def evidence_block(groups: Iterable[Notes], project: str, nonce: str, *, max_cha
 def label(hit: RecallHit) -> str:
     """What a hit is called: a page by its title, an item `<file>:<name>`, an event by its date and time."""
     return hit.slug if hit.node_type == "item" else hit.title
+
+
+def unmarked(snippet: str) -> str:
+    """The words of a snippet as they stand: marks around the found ones are for people and programs, and
+    would make a model quote what nobody wrote.
+    """
+    return snippet.replace("<mark>", "").replace("</mark>", "")
 
 
 def kind(hit: RecallHit) -> str:

@@ -64,7 +64,8 @@ def build_graph(
     names = _Names()
     sources: list[tuple[GraphNode, list[str], str]] = []
     for page in pages:
-        sources.append((names.add_page(page), page.links, page.body))
+        keys = [*page.links, *parse_links(page.body)]
+        sources.append((names.add_page(page), keys, page.body))
     for item in items:
         node = GraphNode(f"{item.file}:{item.name}", ITEM, _title(item.name), f"wiki/{item.file}.md")
         names.items[item.file, item.name] = node

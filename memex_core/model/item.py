@@ -14,6 +14,10 @@ from memex_core.text.clean import clean_text
 
 ORIGIN_KEY = "wikimem"
 """The key of front matter that holds what an imported item said: file, name, order, owner, source, ts."""
+_REMEDIES = {
+    "heading": "indent it, or use another heading level",
+    "comment": "put backticks around it, or other words on its line",
+}
 _NOT_IN_NAMES = ("[[", "]]", ":", "|", "#")
 
 
@@ -91,7 +95,7 @@ def checked_content(content: str) -> str:
     kept = normalized(clean_text(normalized(content)))
     flaw = flaw_in(kept)
     if flaw:
-        raise WrongValue(f"{flaw}; indent it, or use another heading level")
+        raise WrongValue(f"{flaw}; {_REMEDIES['comment' if ' comment: ' in flaw else 'heading']}")
     return kept
 
 

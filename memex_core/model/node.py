@@ -37,7 +37,8 @@ class WikiNode:
     understood, `note` what is unusual about the form of one that is understood.
 
     Times are ISO 8601 UTC. `content_hash` is "sha256:" + hex digest of the body. `links` are the outgoing
-    slugs. `started_at`, `ended_at`, `harness`, `kind` and `session_id` are set on episodes only.
+    slugs: those that were given, then `body_links`, which the body says. `started_at`, `ended_at`, `harness`,
+    `kind` and `session_id` are set on episodes only.
     """
 
     type: str
@@ -56,6 +57,7 @@ class WikiNode:
     valid_to: str | None = None
     transcript_ref: str | None = None
     links: list[str] = field(default_factory=list)
+    body_links: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     project: str | None = None
     project_label: str | None = None
@@ -69,6 +71,11 @@ class WikiNode:
     extra: dict[str, Any] = field(default_factory=dict)
     warning: str = ""
     note: str = field(default="", compare=False)
+
+    @property
+    def given_links(self) -> list[str]:
+        """Those of `links` that its body does not say."""
+        return [key for key in self.links if key not in self.body_links]
 
 
 WriteResult = WikiNode

@@ -18,7 +18,7 @@ from memex_core.text import frontmatter
 from memex_core.text.clean import clean_text
 from memex_core.text.frontmatter import FrontMatterError, Value
 from memex_core.text.instant import to_iso, to_seconds
-from memex_core.text.links import link_key, parse_links
+from memex_core.text.links import link_key, page_links, parse_links
 
 ALWAYS_WRITTEN = (
     "id",
@@ -38,6 +38,7 @@ ALWAYS_WRITTEN = (
     "content_hash",
 )
 WRITTEN_IF_SET = (
+    "body_links",
     "sources",
     "project",
     "project_label",
@@ -50,6 +51,10 @@ WRITTEN_IF_SET = (
 OWNED_KEYS = (*ALWAYS_WRITTEN, *WRITTEN_IF_SET)
 
 LONG_BODY = 1_000_000
+MAX_BODY_LINKS = 8_000
+"""Characters of `body_links` that front matter takes, which must have room for `links` too. Of a body with
+more, an editor's hand leaves what it takes out in `links`.
+"""
 OUR_MARKS = ("hand_edited", "decayed_at", "consolidated_hash")
 """Keys that we write beside the owned ones, where there is a reason to."""
 HAND_EDITED = "hand_edited"
@@ -57,7 +62,7 @@ HAND_EDITED = "hand_edited"
 page that a hand wrote or changed, `content_hash` alone would forget it.
 """
 
-_LISTS = ("tags", "links", "sources")
+_LISTS = ("tags", "links", "body_links", "sources")
 _TIMES = (
     "created",
     "updated",
@@ -106,12 +111,21 @@ def read_page(data: bytes, path: PurePath, *, modified: float) -> WikiNode:
     node.title = node.title or _title_from(body) or path.stem
     node.created = node.created or to_iso(modified)
     node.updated = node.updated or to_iso(modified)
-    explicit = [key for key in map(link_key, node.links) if key]
-    node.links = list(dict.fromkeys([*explicit, *parse_links(body)]))
+    set_links(node)
     node.content_hash = body_hash(body)
     node.warning = "; ".join(problems)
     node.note = "; ".join(_unusual(text, front, node))
     return node
+
+
+def set_links(node: WikiNode) -> None:
+    """Bring the links of `node` to what its body says: those that `body_links` says are the body's go with
+    it, those that were given stay. A link to an item is none of a page.
+    """
+    of_body = {*map(link_key, node.body_links), *parse_links(node.body)}
+    given = [key for key in map(link_key, node.links) if key and key not in of_body]
+    node.body_links = page_links(node.body)
+    node.links = list(dict.fromkeys([*given, *node.body_links]))
 
 
 def page_values(node: WikiNode) -> dict[str, Value]:
@@ -120,6 +134,8 @@ def page_values(node: WikiNode) -> dict[str, Value]:
     """
     values: dict[str, Value] = {key: getattr(node, key) for key in ALWAYS_WRITTEN}
     values |= {key: getattr(node, key) for key in WRITTEN_IF_SET if getattr(node, key)}
+    if sum(map(len, node.body_links)) > MAX_BODY_LINKS:
+        del values["body_links"]
     return values
 
 
@@ -141,13 +157,15 @@ def changed_page(text: str, old: WikiNode, new: WikiNode) -> str:
     wanted = page_values(new)
     for key in WRITTEN_IF_SET:
         if key in present:
-            wanted[key] = getattr(new, key)
+            wanted.setdefault(key, [] if key == "body_links" else getattr(new, key))
     must = {"id", "type", "title", "created", "updated", "content_hash"}
     changes = {
         key: value
         for key, value in wanted.items()
         if getattr(old, key) != value or (key in must and key not in present)
     }
+    if "body_links" in present and _list(present["body_links"], prefix="") != old.body_links:
+        changes |= {key: wanted[key] for key in ("links", "body_links")}
     if present.get("content_hash") != new.content_hash:
         changes["content_hash"] = new.content_hash
     if HAND_EDITED not in present and present.get("content_hash") != old.content_hash:

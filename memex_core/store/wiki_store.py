@@ -31,12 +31,12 @@ from memex_core.model.page import (
     is_crlf,
     new_page,
     read_page,
+    set_links,
 )
 from memex_core.store.page_places import PagePlaces, folder_of, id_of_title, safe_slug
 from memex_core.text.clean import clean_text
 from memex_core.text.frontmatter import FrontMatterError
 from memex_core.text.instant import to_iso
-from memex_core.text.links import link_key, parse_links
 from memex_core.text.slug import SlugAlgo, slugify
 
 _KEPT = ("id", "created", "access_count", "last_access")
@@ -305,8 +305,7 @@ def _changed(path: Path, text: str, old: WikiNode, new: WikiNode) -> str:
 def _complete(node: WikiNode, path: Path) -> None:
     """Set what follows from the rest: slug, path, links, hash."""
     node.slug, node.file_path = path.stem, path
-    explicit = [key for key in map(link_key, node.links) if key]
-    node.links = list(dict.fromkeys([*explicit, *parse_links(node.body)]))
+    set_links(node)
     node.content_hash = body_hash(node.body)
     node.warning = ""
 

@@ -6,12 +6,17 @@ or inline code are text. Every function is linear in the length of its input.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from memex_core.paths import FOLDER_OF_TYPE, TYPE_OF_FOLDER
+from memex_core.text.blocks import item_of_link
 from memex_core.text.slug import slugify, title_key
+
+MAX_LINKS = 10_000
+"""Of one page, item or event; nobody writes so many."""
 
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|\r\n]{1,300}?)(?:\\?\|[^\[\]\r\n]{0,300})?\]\]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -25,11 +30,17 @@ def parse_links(text: str) -> list[str]:
     return list(dict.fromkeys(key for key in keys if key))
 
 
+def page_links(text: str) -> list[str]:
+    """Those of `parse_links` that are no `[[file:item]]`, which leads to an item first of all."""
+    keys = (link_key(target) for target in link_targets(text) if item_of_link(target) is None)
+    return list(dict.fromkeys(key for key in keys if key))
+
+
 def link_targets(text: str) -> Iterator[str]:
-    """What each link in `text` leads to, as it is spelled there, without its label."""
+    """What each link in `text` leads to, as it is spelled there, without its label; MAX_LINKS at most."""
     if "[[" in text:
-        for part in prose(text):
-            yield from (match.group(1) for match in _LINK.finditer(part))
+        found = (match.group(1) for part in prose(text) for match in _LINK.finditer(part))
+        yield from itertools.islice(found, MAX_LINKS)
 
 
 @lru_cache(maxsize=4096)

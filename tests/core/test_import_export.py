@@ -240,7 +240,7 @@ def test_a_value_changed_in_the_document_is_changed_in_the_front_matter_only(
     text = other.files()["entities/ruff.md"].decode()
     expected = FULL.replace("0.80", "0.4").replace("rating: 5", "rating: 6").split("# Ruff")[0]
     expected = expected.replace('"python-3-11"', '"python-3-11", "uv"')
-    ours = ("content_hash", "hand_edited", "valid_to", "---", "new")
+    ours = ("content_hash", "hand_edited", "valid_to", "body_links", "---", "new")
     assert [line for line in text.splitlines() if not line.startswith(ours)] == [
         line for line in expected.splitlines() if not line.startswith(ours)
     ]

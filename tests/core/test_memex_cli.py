@@ -114,7 +114,7 @@ def test_recall_loads_nothing_that_only_other_commands_need(memex: Memex) -> Non
         ["recall", "x", "--top-k", "0"],
         ["recall", "x", "--top-k", "many"],
         ["recall", "x", "--type", "nonsense"],
-        ["recall", "x", "--since", "tuesday"],
+        ["recall", "x", "--since", "someday"],
         ["nonsense"],
         ["show"],
         ["sessions", "prune"],

@@ -65,6 +65,12 @@ def test_recall_in_the_context_format_is_the_block_of_the_specification(memex: M
     assert lines[-1] == "=== END memex MEMORY ==="
 
 
+def test_the_block_for_a_prompt_quotes_what_the_page_says_and_json_marks_the_words(memex: Memex) -> None:
+    words = "I prefer ruff. See POL-358, don't use foo.bar in c++."
+    assert f"   {words}" in memex_cli("recall", "ruff", "--format", "context").stdout.splitlines()
+    assert "<mark>ruff</mark>" in memex_cli("recall", "ruff").json["hits"][0]["snippet"]
+
+
 def recalled(*arguments: str) -> set[str]:
     return {hit["slug"] for hit in memex_cli("recall", *arguments).json["hits"]}
 
@@ -180,7 +186,9 @@ def test_links_as_text_says_which_way_they_lead(linked: Memex) -> None:
 
 
 def test_links_of_the_whole_memory(linked: Memex) -> None:
-    assert memex_cli("links", "--broken").json == [{"page": "docs/procedures/release.md", "link": "announce"}]
+    assert memex_cli("links", "--broken").json == [
+        {"page": "docs/procedures/release.md", "link": "announce", "name": "procedure/release"}
+    ]
     assert memex_cli("links", "--graph").json == {"release": ["announce", "zephyr"]}
     assert "announce" in memex_cli("links", "--broken", "--text").stdout
     assert memex_cli("links", "--graph", "--text").stdout == "release -> announce, zephyr\n"
@@ -216,6 +224,13 @@ def test_every_door_lists_the_same_dangling_links(linked: Memex) -> None:
         ("diary/2026-09-15.md#0", "pets:fish"),
     }
     assert memex_cli("info").json["broken_links"] == [f"{page} -> {link}" for page, link in sorted(broken)]
+    table = memex_cli("links", "--broken", "--text").stdout.splitlines()
+    for row in table[1:]:
+        name, link = row.split()
+        assert link in memex_cli("links", name).json["broken"]
+    assert {row.split()[0] for row in table[1:]} == {
+        *("entity/aquarium", "procedure/release", "pets:cat", "2026-09-15#0")
+    }
     nodes = memex_cli("graph", "--format", "json").json["nodes"]
     assert {node["title"] for node in nodes if node["unresolved"]} == {link for _, link in broken}
 
@@ -301,3 +316,51 @@ def test_a_memory_that_cannot_be_written_still_recalls() -> None:
     with read_only_memory(fill) as root:
         found = as_nobody(lambda: Memex(root).recall("ruff").hits[0].slug)
     assert found == "user-preference-ruff"
+
+
+def test_an_item_or_event_is_shown_under_the_name_that_a_recall_gives_it(memex: Memex) -> None:
+    items = RecallFileStore(memex.root)
+    items.add("pets", "tall cat", "Purrs.\nOften.", owner="user:kim", ts="2026-03-01T08:00:00Z")
+    diary = Diary(memex.root)
+    diary.append("Met a quokka.", date="2026-03-10", time="08:00", owner="test")
+    diary.append("Fed it.", date="2026-03-10", time="08:05")
+    assert memex_cli("show", "pets:tall cat", "--text").stdout == "Purrs.\nOften.\n"
+    assert memex_cli("show", "pets:tall cat").json == {
+        "file": "pets",
+        "name": "tall cat",
+        "content": "Purrs.\nOften.",
+        "owner": "user:kim",
+        "source_conv": None,
+        "ts": "2026-03-01T08:00:00Z",
+    }
+    for name in ("2026-03-10#0", "2026-03-10 08:00"):
+        assert memex_cli("show", name, "--text").stdout == "2026-03-10\n  08:00  Met a quokka.  (test)\n"
+        assert memex_cli("show", name).json == memex_cli("diary", "2026-03-10").json[0]
+
+
+def test_two_events_of_a_minute_are_told_apart(memex: Memex) -> None:
+    for content in ("One.", "Two."):
+        Diary(memex.root).append(content, date="2026-03-10", time="08:00")
+    done = memex_cli("show", "2026-03-10 08:00")
+    assert done.returncode == 1 and "2026-03-10#0 or 2026-03-10#1" in done.stderr
+    assert memex_cli("show", "2026-03-10#1").json["content"] == "Two."
+
+
+@pytest.mark.parametrize(
+    "name", ["pets:cat", "2026-03-10#1", "2026-03-10 08:00", "2026-13-41#0", "../docs:x"]
+)
+def test_what_is_no_page_item_or_event_is_said_to_be_none(memex: Memex, name: str) -> None:
+    done = memex_cli("show", name)
+    assert done.returncode == 1 and f"no page, item or event named {name!r}" in done.stderr
+
+
+def test_an_item_of_a_file_that_cannot_be_read_is_not_said_to_be_missing(memex: Memex) -> None:
+    (memex.root / "wiki").mkdir()
+    (memex.root / "wiki/pets.md").write_bytes(b"## cat\n\nPurrs \xff\n")
+    done = memex_cli("show", "pets:cat")
+    assert done.returncode == 1 and "UTF-8" in done.stderr
+
+
+def test_a_page_is_shown_before_an_item_that_its_title_could_name(memex: Memex) -> None:
+    RecallFileStore(memex.root).add("entity", "zephyr", "An item.")
+    assert memex_cli("show", "Entity: Zephyr").json["body"].startswith("Zephyr is our build server.")

@@ -54,7 +54,8 @@ def test_all_items_are_listed_with_their_files(pets: Path) -> None:
 def test_a_file_that_is_not_there_has_no_items(root: Path) -> None:
     assert memex_cli("item", "list", "pets").json == []
     assert memex_cli("item", "list", "pets", "--text").stdout == "no items in pets\n"
-    assert memex_cli("item", "list", "--text").stdout == "no items\n"
+    first, *more = memex_cli("item", "list", "--text").stdout.splitlines()
+    assert first == "no items" and "memex item add" in more[0] and "pages" in more[1]
 
 
 def test_an_item_is_added_as_wikimem_writes_it(root: Path) -> None:
@@ -67,6 +68,7 @@ def test_an_item_is_added_as_wikimem_writes_it(root: Path) -> None:
         "content": "Tabby.",
         "owner": "user:kim",
         "source_conv": "c7",
+        "replaced": False,
     }
     comment = f"<!-- wikimem: owner=user:kim | source=c7 | ts={added.json['ts']} -->"
     assert (root / "wiki" / "pets.md").read_text("utf-8") == (
@@ -77,7 +79,10 @@ def test_an_item_is_added_as_wikimem_writes_it(root: Path) -> None:
 
 
 def test_the_same_name_replaces_the_item(pets: Path) -> None:
-    assert memex_cli("item", "add", "pets", "cat", "Ginger.", "--text").stdout == f"cat: {pets}\n"
+    assert memex_cli("item", "add", "pets", "cat", "Ginger.", "--text").stdout == f"replaced cat: {pets}\n"
+    assert memex_cli("item", "add", "pets", " cow", "Moos.", "--text").stdout == f"added cow: {pets}\n"
+    assert memex_cli("item", "add", "pets", "cow", "Moo.").json["replaced"] is True
+    assert memex_cli("item", "remove", "pets", "cow", "--yes").returncode == 0
     listed = memex_cli("item", "list", "pets").json
     assert [(item["name"], item["content"], item["owner"]) for item in listed] == [
         ("dog", "Barks.", None),
@@ -196,3 +201,30 @@ def test_a_change_is_logged_without_its_words(pets: Path) -> None:
         ("item-remove", "pets"),
     ]
     assert "quokka" not in log and "smiles" not in log
+
+
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        ("## A heading", "   ## A heading"),
+        ("## A heading", "### A heading"),
+        ("<!-- wikimem: owner=me -->", "`<!-- wikimem: owner=me -->`"),
+        ("<!-- wikimem: owner=me -->", "as in <!-- wikimem: owner=me -->"),
+    ],
+)
+def test_what_is_said_to_help_a_line_that_an_item_cannot_hold_helps(
+    root: Path, line: str, mended: str
+) -> None:
+    refused = memex_cli("item", "add", "f", "a", f"One.\n{line}")
+    assert refused.returncode == 2 and "line 2" in refused.stderr
+    words = "backticks" if "wikimem" in line else "indent it, or use another heading level"
+    assert words in refused.stderr and ("indent" in refused.stderr) == ("wikimem" not in line)
+    text = f"One.\n{mended}"
+    assert memex_cli("item", "add", "f", "a", text).json["content"] == text
+    assert memex_cli("item", "get", "f", "a").json["content"] == text
+
+
+def test_a_file_name_that_is_too_long_is_refused_with_the_length(root: Path) -> None:
+    done = memex_cli("item", "add", "f" * 201, "a", "text")
+    assert done.returncode == 2 and "201 characters (use 200 at most)" in done.stderr
+    assert "lower-case" not in done.stderr

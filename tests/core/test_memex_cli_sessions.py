@@ -24,6 +24,7 @@ from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
 from memex_core.model.results import SessionSummary, TranscriptLinkReport
 from memex_core.store.diary import Diary
+from memex_core.store.recallfiles import RecallFileStore
 
 TURNS: list[dict[str, Any]] = [
     {"role": "user", "content": "I prefer using ruff.", "ts": "2026-09-15T10:00:00Z", "turn": 1},
@@ -444,3 +445,24 @@ def test_secrets_of_an_ingested_transcript_are_not_kept(root: Path, tmp_path: Pa
     done = memex_cli("ingest-transcript", "--session-id", "s1", "--turns-file", str(turns))
     assert done.returncode == 0, done.stderr
     assert all(token.encode() not in path.read_bytes() for path in root.rglob("*") if path.is_file())
+
+
+def test_the_journal_of_an_item_of_a_file_of_a_day_and_of_an_event(root: Path) -> None:
+    items, diary = RecallFileStore(root), Diary(root)
+    items.add("rules", "big dogs", "Barks.")
+    items.add("rules", "cats", "Purrs.")
+    items.add("rules", "big dogs", "Bark.")
+    for clock in ("08:00", "09:00"):
+        diary.append("Met.", date="2026-09-20", time=clock)
+    Memex(root).write(WriteInput("entity", "rules: cats", "A page."))
+
+    def actions(name: str) -> list[str]:
+        return [line["action"] for line in memex_cli("journal", "--page", name).json]
+
+    assert actions("rules:big dogs") == actions("rules: big  dogs") == ["update", "add"]
+    assert actions("rules") == actions("rules.md") == ["update", "add", "add"]
+    assert actions("rules:cats") == ["add"] and actions("entities/rules-cats.md") == ["add"]
+    assert actions("2026-09-20") == actions("diary/2026-09-20.md") == ["diary", "diary"]
+    assert actions("2026-09-20#1") == actions("2026-09-20 09:00") == ["diary"]
+    assert items.remove("rules", "cats") and actions("rules:cats") == ["remove", "add"]
+    assert actions("rules:eels") == actions("2026-09-20#7") == []

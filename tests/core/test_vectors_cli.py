@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from loopback_embeddings import Embeddings
 from meaningful_memory import Meaningful, configure, keys_of
 from memex_program import memex_cli
 
+from memex_core.index.connection import IndexUnusable
 from memex_core.memex import Memex
 from memex_core.model.session import IngestTranscriptInput, TurnStreamEntry
 from memex_hooks.doctor import examine
@@ -85,10 +87,51 @@ def said_by_doctor(memory: Meaningful) -> str:
     return "\n".join(f"{named.finding.level} {named.finding.what}" for named in found)
 
 
+def fix_by_doctor(memory: Meaningful) -> str:
+    found = examine(memory.root, {"HOME": str(memory.root.parent / "home")}, [], time.time())
+    (fix,) = {named.finding.fix for named in found if "by meaning" in named.finding.what}
+    return fix
+
+
 def test_doctor_says_what_keeps_vectors_from_being_used(memory: Meaningful) -> None:
     assert "by meaning" not in said_by_doctor(memory)
     memory.endpoint.fails_with = "401"
     assert "warn recall by meaning: toy at" in said_by_doctor(memory)
+
+
+def test_what_doctor_says_to_do_about_vectors_fits_what_is_wrong(
+    memory: Meaningful, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memex_cli("embed")
+    settings = memory.root / "memex.toml"
+    settings.write_text(settings.read_text("utf-8").replace('"toy"', '"other"'), "utf-8")
+    assert fix_by_doctor(memory) == "memex embed --anew"
+    memory.endpoint.fails_with = "500"
+    assert fix_by_doctor(memory) == f"${{EDITOR:-vi}} {settings}"
+    assert "start it, or correct [embed]" in said_by_doctor(memory)
+    monkeypatch.setitem(sys.modules, "memex_core.embedding", None)  # as it is without numpy
+    assert fix_by_doctor(memory) == f"{sys.executable} -m pip install 'memex-hooks[embed]'"
+
+
+def test_doctor_and_info_count_pages_items_and_events_apart(memory: Meaningful) -> None:
+    (memory.root / "memex.toml").unlink()
+    facts = memex_cli("info").json
+    assert (facts["pages"], facts["pages_indexed"]) == ({"entity": 1}, 1)
+    assert (facts["items"], facts["events"]) == (2, 0)
+    assert "the index is sound (1 page, 2 items, 0 events)" in said_by_doctor(memory)
+    assert memex_cli("rebuild-index", "--text").stdout.splitlines()[1] == "2 items and 0 events"
+
+
+def test_info_counts_items_and_events_while_the_index_cannot_be_used(
+    memory: Meaningful, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unusable() -> dict[str, int]:
+        raise IndexUnusable("unwritable", "no room")
+
+    memex = Memex(memory.root)
+    monkeypatch.setattr(memex.index, "count_by_type", unusable)
+    facts = memex.info()
+    assert [facts[key] for key in ("pages", "items", "events")] == [{"entity": 1}, 2, 0]
 
 
 def test_the_name_of_a_forgotten_page_leaves_the_keys(memory: Meaningful) -> None:
