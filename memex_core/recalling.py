@@ -123,12 +123,12 @@ def diary_window(query: str, time_range: TimeRange | None, now: str) -> Callable
     """
 
     def window() -> Window | None:
-        words, days, said = _mentioned(query, datetime.fromisoformat(now).astimezone().date())
+        places, days, said = _mentioned(query, datetime.fromisoformat(now).astimezone().date())
         if time_range is not None and any(time_range):
             first, last = (_local(text) for text in time_range)
             since, until = (bound if len(bound) > 10 else "" for bound in (first, last))
-            return Window(first[:10] or FIRST_DAY, last[:10] or LAST_DAY, words, since=since, until=until)
-        return Window(days[0], days[1], words, said) if days else None
+            return Window(first[:10] or FIRST_DAY, last[:10] or LAST_DAY, places, since=since, until=until)
+        return Window(days[0], days[1], places, said) if days else None
 
     return window
 
@@ -172,19 +172,20 @@ def cost(hit: RecallHit) -> int:
     return len(_TOKEN.findall(shown))
 
 
-def _mentioned(query: str, today: date) -> tuple[tuple[str, ...], tuple[str, str] | None, str]:
-    """(all words that speak of a time, the first and last day that are meant, the words that mean them)."""
+def _mentioned(query: str, today: date) -> tuple[tuple[tuple[int, int], ...], tuple[str, str] | None, str]:
+    """(where words speak of a time, the first and last day that are meant, the words that mean them)."""
     from memex_core.text.time_words import time_window  # only a memory with a diary pays for it
 
-    words: list[str] = []
+    places: list[tuple[int, int]] = []
     meant = found = time_window(query, today)
-    while found and found.words and len(words) < _MENTIONS:
-        words.append(found.words)
-        query = query.replace(found.words, "\n", 1)
+    while found and len(places) < _MENTIONS:
+        start, end = found.place
+        places.append(found.place)
+        query = query[:start] + "\n" * (end - start) + query[end:]  # the places of the others stay
         found = time_window(query, today)
     if meant is None:
         return (), None, ""
-    return tuple(words), (meant.start.isoformat(), meant.end.isoformat()), meant.words
+    return tuple(places), (meant.start.isoformat(), meant.end.isoformat()), meant.words
 
 
 def _days(window: Window) -> tuple[str | None, str | None]:

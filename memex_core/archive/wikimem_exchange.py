@@ -14,6 +14,7 @@ from memex_core.archive.wikimem_import import WikimemImport
 from memex_core.archive.wikimem_origin import forget_imported, forget_missing
 from memex_core.archive.wikimem_report import WikimemExportReport, WikimemImportReport
 from memex_core.errors import WrongValue
+from memex_core.files.lock import memory_lock
 from memex_core.model.node import WikiNode
 from memex_core.text.slug import SlugAlgo
 
@@ -24,6 +25,8 @@ __all__ = [
     "forget_imported",
     "forget_missing",
 ]
+
+LOCK_WAIT_S = 60.0
 
 
 class Notes(Protocol):
@@ -72,13 +75,14 @@ class WikimemExchange:
         """
         if on_conflict not in ON_CONFLICT:
             raise WrongValue(f"on_conflict must be one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
-        return WikimemImport(
-            self._exchange,
-            folder,
-            self._now,
-            redacting=self._redacting,
-            slug_algo=self._store.slug_algo,
-        ).run(on_conflict)
+        with memory_lock(self._store.root, LOCK_WAIT_S):  # what is read must be as it was when it is written
+            return WikimemImport(
+                self._exchange,
+                folder,
+                self._now,
+                redacting=self._redacting,
+                slug_algo=self._store.slug_algo,
+            ).run(on_conflict)
 
     def export_to(self, folder: Path) -> WikimemExportReport:
         """Pages become items of a directory that is new, empty, or an earlier export; twice is once.

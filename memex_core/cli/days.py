@@ -24,7 +24,9 @@ def first_and_last_day(text: str) -> tuple[str, str] | None:
     if paths.is_day_name(text):
         return text, text
     found = time_window(text, date.today())
-    if found is None or not _SMALL_WORDS.issuperset(_WORD.findall(text.replace(found.words, " ", 1).lower())):
+    if found is None or not _SMALL_WORDS.issuperset(
+        _WORD.findall(text[: found.place[0]] + " " + text[found.place[1] :].lower())
+    ):
         return None
     return found.start.isoformat(), found.end.isoformat()
 

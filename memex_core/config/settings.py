@@ -109,7 +109,7 @@ class LLMConfig:
 class EmbedConfig:
     """Recall by meaning beside words, by vectors from an endpoint such as OpenAI's or a local server's. Off
     until both `api_base` and `model` are set; then a recall sends it the query and, once, every page, item
-    and event it can find. Needs `pip install 'memex-hooks[embed]'`.
+    and event it can find. Needs the extra `embed` (numpy).
     """
 
     api_base: str = _key(

@@ -35,14 +35,15 @@ _ASKING = {
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `start` to `end`, both inclusive, YYYY-MM-DD. `words` are all of the query that speak of a time,
-    `said` those that mean this one; "" where the caller asked for it. `widened` by a day at both sides,
-    because it held no event. `since` and `until` cut within these days: local times of day, as ISO 8601.
+    """From `start` to `end`, both inclusive, YYYY-MM-DD. `places` are all of the query that speaks of a time:
+    from the first character to behind the last one; `said` are the words that mean this window; "" where the
+    caller asked for it. `widened` by a day at both sides, because it held no event. `since` and `until` cut
+    within these days: local times of day, as ISO 8601.
     """
 
     start: str
     end: str
-    words: tuple[str, ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
     said: str = ""
     widened: bool = False
     since: str = ""
@@ -76,7 +77,8 @@ def open_diary(
         events = _events(db, tried, filters.project)
         if events:
             return Opened(tried, frozenset(events), _other_terms(query, window))
-    dates = [term for words in window.words for term in query_terms(words) if _DATE.search(term)]
+    said = (query[start:end] for start, end in window.places)
+    dates = [term for words in said for term in query_terms(words) if _DATE.search(term)]
     return Opened(window, frozenset(), [*_other_terms(query, window), *dates])
 
 
@@ -125,8 +127,8 @@ def _beside(day: str, step: int) -> str:
 
 def _other_terms(query: str, window: Window) -> list[str]:
     """The search terms of `query` without the words that speak of time or of nothing."""
-    for words in window.words:
-        query = query.replace(words, " ", 1)
+    for start, end in window.places:
+        query = query[:start] + " " * (end - start) + query[end:]
     if not query.isascii() and not _EMPTY_WORDS.sub("", query):
         return []
     return [term for term in query_terms(query) if term not in STOP_WORDS and term not in _ASKING]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import sys
 import time
 from abc import abstractmethod
 from functools import partial
@@ -42,7 +43,7 @@ class SdkClient(Asking):
     def _lacking(self, what: str) -> LLMError:
         return LLMError(
             f"the provider {self.target.provider} needs its SDK, which {what}",
-            hint=f"pip install 'memex-hooks[{self._extra}]'",
+            hint=f"{sys.executable} -m pip install 'memex-hooks[{self._extra}]'",
         )
 
     @abstractmethod

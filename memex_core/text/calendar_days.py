@@ -122,8 +122,12 @@ def every_day_of_month(number: int) -> Recurring:
     return Recurring("month", latest)
 
 
-def every_month(month: int) -> Recurring:
-    return Recurring("year", lambda day: whole_month(day.year - (month > day.month), month))
+def every_month(month: int, last: int | None = None) -> Recurring:
+    """`month` (to `last` of the same year). ValueError where that is earlier."""
+    count = (last or month) - month + 1
+    if count < 1:
+        raise ValueError(f"from month {month} to month {last}")
+    return Recurring("year", lambda day: _months(day.year - (month > day.month), month, count))
 
 
 def every_quarter(number: int) -> Recurring:

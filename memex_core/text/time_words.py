@@ -27,11 +27,15 @@ _FOLDED = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """From `start` to `end`, both inclusive; `words` is the part of the text that says so."""
+    """From `start` to `end`, both inclusive; `words` is the part of the text that says so.
+
+    It is `text[slice(*place)]`: the same characters may stand elsewhere, inside of another word.
+    """
 
     start: date
     end: date
     words: str
+    place: tuple[int, int]
 
 
 MAX_CHARS = 10_000
@@ -51,7 +55,10 @@ def time_window(text: str, today: date) -> TimeWindow | None:
     best = min(readings(plain, mentions, today), key=lambda found: _rank(found, today), default=None)
     if best is None:
         return None
-    return TimeWindow(best.days.start, best.days.end, text[best.start : best.end].strip())
+    words = text[best.start : best.end]
+    begin = best.start + len(words) - len(words.lstrip())
+    words = words.strip()
+    return TimeWindow(best.days.start, best.days.end, words, (begin, begin + len(words)))
 
 
 def _mentions(text: str, today: date) -> list[Mention]:

@@ -40,6 +40,8 @@ _ORDINAL = r"(?:st|nd|rd|th)"
 _YEAR = r"[12][0-9]{3}"
 _IN = re.compile(r"\b(?:in|during|throughout|of|year)\s{1,8}(?:the\s{1,8})?\Z", FLAGS)
 _ON = re.compile(r"\bon\s{1,8}(?:the\s{1,8})?\Z", FLAGS)
+_BETWEEN = re.compile(r"\bbetween\s{1,8}(?:the\s{1,8})?\Z", FLAGS)
+_ENDS = r"(?=,? [12][0-9]{3}\b|\s{0,8}(?:[^\w\s]|\Z))"
 _CLAUSE_ENDS = re.compile(r"\s{0,8}(?:[^\w\s]|\Z)")
 # Before any other word a number counts something ("in 2000 lines"); "1970's" is a decade.
 _YEAR_ENDS = re.compile(
@@ -69,7 +71,7 @@ def _month_day(match: re.Match[str], today: date) -> Meaning:
     name = match["month"]
     if name in _OTHER_WORDS and not (match["th"] or match["year"] or stands_before(_ON, match)):
         return NOTHING
-    return _date_of(name, match["day"], match["to"], match["year"], today)
+    return _date_of(match, match["to"] or match["last"], today)
 
 
 def _day_month(match: re.Match[str], today: date) -> Meaning:
@@ -77,12 +79,15 @@ def _day_month(match: re.Match[str], today: date) -> Meaning:
     plain = name.islower() and (name in _OTHER_WORDS or name not in MONTHS)
     if plain and not (match["th"] or match["of"]):
         return NOTHING
-    return _date_of(name, match["day"], match["to"], match["year"], today)
+    return _date_of(match, match["to"], today)
 
 
-def _date_of(name: str, day: str, to: str | None, year: str | None, today: date) -> Meaning:
-    first = int(day)
-    every = every_month_day(_month_number(name), first, int(to) if to and int(to) > first else None)
+def _date_of(match: re.Match[str], to: str | None, today: date) -> Meaning:
+    """All days from the first to the last; of two that are no neighbours ("March 1 and 5") the first."""
+    first, last, year = int(match["day"]), int(to or 0), match["year"]
+    if match["and"] and last != first + 1 and not stands_before(_BETWEEN, match):
+        last = first
+    every = every_month_day(_month_number(match["month"]), first, last if last > first else None)
     if year:
         return Meaning(every.within(whole_year(int(year))), dated=True)
     return Meaning(every.latest(today), recurring=every, dated=True)
@@ -115,7 +120,10 @@ def _moved_month(number: int, offset: int, today: date) -> Days:
 
 
 def _iso_day(match: re.Match[str], _today: date) -> Meaning:
-    return Meaning(one_day(date(int(match["y"]), int(match["m"]), int(match["d"]))), dated=True)
+    """One day, or all until the second one: `2026-03-01 to 03-05`."""
+    first = date(int(match["y"]), int(match["m"]), int(match["d"]))
+    last = first.replace(month=int(match["m2"]), day=int(match["d2"])) if match["m2"] else first
+    return Meaning(Days(first, last) if first < last else one_day(first), dated=True)
 
 
 def _iso_month(match: re.Match[str], _today: date) -> Meaning:
@@ -146,13 +154,16 @@ DATE_RULES = (
     rule(
         "MONTH",
         rf"(?P<month>{MONTH}) (?P<day>{_DAY})(?P<th>{_ORDINAL})?"
-        rf"(?:(?:-|–| to (?:the )?| through (?:the )?)(?P<to>{_DAY}){_ORDINAL}?)?(?:,? (?P<year>{_YEAR}))?",
+        rf"(?:(?:-|–| to (?:the )?| through (?:the )?)(?P<to>{_DAY}){_ORDINAL}?"
+        rf"|(?: (?P<and>and|&) | - | – | until | till )(?:the )?(?P<last>{_DAY}){_ORDINAL}?{_ENDS})?"
+        rf"(?:,? (?P<year>{_YEAR}))?",
         _month_day,
     ),
     rule(
         "# the",
         rf"(?:the )?(?P<day>{_DAY})(?P<th>{_ORDINAL})?"
-        rf"(?:(?:-|–| to | and )(?:the )?(?P<to>{_DAY}){_ORDINAL}?)?(?P<of> of)?"
+        rf"(?:(?:(?: )?[-–](?: )?| to | until | till | (?P<and>and|&) )(?:the )?(?P<to>{_DAY}){_ORDINAL}?)?"
+        rf"(?P<of> of)?"
         rf" (?P<month>{MONTH})(?:,? (?:of )?(?P<year>{_YEAR}))?",
         _day_month,
     ),
@@ -165,7 +176,9 @@ DATE_RULES = (
     rule(
         "#",
         r"(?P<y>[0-9]{4})(?P<sign>[-/])(?P<m>[0-9]{1,2})(?P=sign)(?P<d>[0-9]{1,2})"
-        r"(?:(?:T| )[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+        r"(?:(?:T| )[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+        r"|(?: to | through | until |(?: )?[~–—至到](?: )?| - |\.\.)"
+        r"(?P<m2>[0-9]{1,2})(?P=sign)(?P<d2>[0-9]{1,2}))?",
         _iso_day,
     ),
     rule("#", r"(?P<y>(?:19|20)[0-9]{2})-(?P<m>[0-9]{2})", _iso_month),

@@ -48,16 +48,26 @@ _NUMBER = (
     r"[0-9]{1,9}|(?:a )?couple(?: of)?|a dozen|(?:a|one) hundred"
     rf"|(?:{'|'.join(_TENS)})(?: |-)(?:{'|'.join(_ONES)})|{'|'.join(_ONES + _TEENS + _TENS)}|an?"
 )
+_SOME = "(?P<{}>days?|weeks?|fortnights?|months?|years?)"
 _NUMBER_BEGINS = " ".join(DIGITS + tuple(_NUMBERS))
 _WEEKDAY = "|".join(_WEEKDAYS)
 _WEEKDAY_SHORT = "mon|tues?|wed|thu(?:rs?)?|fri"  # "sat" and "sun" are words
+_NO_NAME = rf"(?! (?:{_WEEKDAY}|weekend|week|month|quarter|year|night|evening|{MONTH})\b)"
 _WEEKDAY_MOVE = r"this past|this coming|last|past|previous|coming|this|next"
 _HOURS = r"(?: (?:early |late )?(?:morning|afternoon|evening|night|noon))?"
 _TIME_FOLLOWS = re.compile(
-    rf"(?:{_NUMBER}|and|or|to|at|before|after|until|through|i|we|did|what|last|of)\b", FLAGS
+    rf"(?:{_NUMBER}|and|or|to|at|before|after|until|till?|through|thru|i|we|did|what|last|of)\b", FLAGS
 )
 _HALF = re.compile(r"\bhalf\s{1,8}\Z", FLAGS)
 
+
+_BOUND = re.compile(
+    r"\b(?:(?:more|less|fewer|longer|later|earlier|older|newer|sooner|further)\s{1,8}than"
+    r"|over|under|beyond|at\s{1,8}(?:least|most))"
+    r"\s{1,8}\Z",
+    FLAGS,
+)
+"""Before an amount: other times are meant than the one that long ago."""
 
 _ON_A_DAY = re.compile(r"\b(?:on|by|since|until|till|til|from|for|at|of|and|or|to)[\s\u00a0]{1,8}\Z", FLAGS)
 
@@ -85,7 +95,7 @@ def _a_day(offset: int) -> Callable[[re.Match[str], date], Meaning]:
 
 def _ago(match: re.Match[str], today: date) -> Meaning:
     """A day for days; the whole week, month or year for these, unless "today" asks for its day."""
-    if stands_before(_HALF, match):
+    if stands_before(_HALF, match) or stands_before(_BOUND, match):
         return NOTHING
     near, far = sorted((_number(match["n"]), _number(match["m"] or match["n"])))
     letter = match["unit"][0].lower()
@@ -98,6 +108,17 @@ def _ago(match: re.Match[str], today: date) -> Meaning:
         return Meaning(Days(moved(today, unit, -far), moved(today, unit, -near)))
     days = Days(unit_at(unit, today, -far).start, unit_at(unit, today, -near).end)
     return Meaning(days, unit if near == far else None)
+
+
+def _two_units_ago(match: re.Match[str], today: date) -> Meaning:
+    """From the one to the other for "3 days to a week ago"; "a week and 2 days ago" means nothing."""
+    if not match["between"] and match["to"].strip().lower() not in ("to", "or"):
+        return NOTHING
+    ends = [
+        unit_at(_UNITS["w" if name[0].lower() == "f" else name[0].lower()], today, -_number(number))
+        for number, name in ((match["n"], match["first"]), (match["m"], match["unit"]))
+    ]
+    return Meaning(Days(min(end.start for end in ends), max(end.end for end in ends)))
 
 
 def _until_today(match: re.Match[str], today: date) -> Meaning:
@@ -125,8 +146,19 @@ def _unit(name: str, offset: int, today: date) -> Meaning:
     return Meaning(unit_at(unit, today, offset), unit)
 
 
+def _weekday_number(name: str) -> int:
+    return next(n for n, weekday in enumerate(_WEEKDAYS) if weekday.startswith(name[:3].lower()))
+
+
+def _weekday_before_last(match: re.Match[str], today: date) -> Meaning:
+    last = every_weekday(_weekday_number(match["name"])).latest(today - timedelta(days=1))
+    if _goes_on(match) or not last:
+        return NOTHING
+    return Meaning(unit_at("day", last.start, -7))
+
+
 def _weekday(match: re.Match[str], today: date) -> Meaning:
-    number = next(n for n, name in enumerate(_WEEKDAYS) if name.startswith(match["name"][:3].lower()))
+    number = _weekday_number(match["name"])
     move = (match["move"] or "").lower().split()
     if match[0].lower() in _WEEKDAYS and not stands_before(_ON_A_DAY, match) and _goes_on(match):
         return NOTHING
@@ -170,6 +202,17 @@ _RULES = (
         _ago,
     ),
     rule(
+        "between",
+        rf"between (?P<n>{_NUMBER}) and (?P<m>{_NUMBER}) {_SOME.format('unit')} ago(?P<today> today)?",
+        _ago,
+    ),
+    rule(
+        f"{_NUMBER_BEGINS} between from",
+        rf"(?P<between>(?:between|from) )?(?P<n>{_NUMBER})(?: |-)?{_SOME.format('first')}"
+        rf"(?P<to> (?:to|and|or) |,? )(?P<m>{_NUMBER})(?: |-)?{_SOME.format('unit')} ago",
+        _two_units_ago,
+    ),
+    rule(
         "a one",
         r"(?P<n>a|one) (?P<unit>day|week|month|year) or (?P<m>two) ago(?P<today> today)?",
         _ago,
@@ -198,6 +241,12 @@ _RULES = (
         rf"(?:the )?(?P<unit>weekend|week|month|year) before last(?! (?:{_WEEKDAY}|week|month|year))",
         _before_last,
     ),
+    rule(
+        " ".join(_WEEKDAYS) + " the",
+        rf"(?:the )?(?P<name>{_WEEKDAY}) before last{_NO_NAME}",
+        _weekday_before_last,
+    ),
+    rule(" ".join(_WEEKDAYS) + " the", rf"(?:the )?(?:{_WEEKDAY}) after next{_NO_NAME}", _nothing),
     rule(
         " ".join(_WEEKDAYS) + " last past previous this coming next",
         rf"(?:(?P<move>{_WEEKDAY_MOVE}) )?(?P<name>{_WEEKDAY}){OWN}{_HOURS}",

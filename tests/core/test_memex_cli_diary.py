@@ -110,7 +110,7 @@ def test_words_name_days_as_seen_from_today(root: Path) -> None:
         ["2026-09-15..2026-09-16..2026-09-17"],
         ["2026-09-15", "add", "x"],
         ["yesterday,", "today"],
-        ["the week of 2026-09-15"],
+        ["the month of 2026-09-15"],
         [NOT_UTF8],
     ],
     ids=ascii,

@@ -135,13 +135,27 @@ def test_the_calendar_is_right_at_its_edges(text: str, today: date, window: str)
     assert shown(text, today) == window
 
 
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("Monday.com setup, what did we do on Monday?", "Monday.com setup, what did we do on "),
+        ("the yesterday.py of   yesterday", "the yesterday.py of   "),
+        ("`last week` and last week", "`last week` and "),
+        ("以前天天跑步，前天呢", "以前天天跑步，"),
+    ],
+)
+def test_the_words_are_found_where_they_mean_a_time(text: str, before: str) -> None:
+    window = time_window(text, WEDNESDAY)
+    assert window is not None and window.place == (len(before), len(before) + len(window.words))
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.one_of(ANY_TEXT, TIME_TALK), ANY_DAY)
 def test_any_text_on_any_day_gives_a_sound_window_or_none(text: str, today: date) -> None:
     window = time_window(text, today)
     if window is not None:
         assert date.min <= window.start <= window.end <= date.max
-        assert window.words and window.words in text
+        assert window.words and window.words == text[slice(*window.place)]
 
 
 @settings(deadline=None, max_examples=100)
