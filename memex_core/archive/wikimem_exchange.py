@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from memex_core.archive.import_export import ON_CONFLICT, Gone, ImportExport, Pages, WrittenPage
 from memex_core.archive.wikimem_export import WikimemExport
-from memex_core.archive.wikimem_import import WikimemImport
+from memex_core.archive.wikimem_import import WikimemImport, check_importable
 from memex_core.archive.wikimem_origin import forget_imported, forget_missing
 from memex_core.archive.wikimem_report import WikimemExportReport, WikimemImportReport
 from memex_core.errors import WrongValue
@@ -75,6 +75,7 @@ class WikimemExchange:
         """
         if on_conflict not in ON_CONFLICT:
             raise WrongValue(f"on_conflict must be one of {', '.join(ON_CONFLICT)}, not {on_conflict!r}")
+        check_importable(folder, self._store.root)
         with memory_lock(self._store.root, LOCK_WAIT_S):  # what is read must be as it was when it is written
             return WikimemImport(
                 self._exchange,

@@ -8,7 +8,7 @@ what only we changed is written, what both changed is left and told. Twice is on
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class WikimemExport:
         self._target = ExportTarget(folder, self._report)
         self._origin = WikimemOrigin(root)
         self._known = Records()
+        self._own: dict[str, bytes | None] = {}
 
     def run(self) -> WikimemExportReport:
         """Raises Refused for a directory that may not be written to, LockTimeout, OSError."""
@@ -59,8 +60,9 @@ class WikimemExport:
             self._own_files()
             self._raw_files()
             pages, nodes = self._pages()
-            files = PageFiles(self._target, self._known, self._raw, nodes)
+            files = PageFiles(self._target, self._known, self._raw, nodes, self._own)
             self._report.items = files.plan(pages)
+            self._whole_files(files.planned)
             self._leftovers()
             ours = self._here.read(JOURNAL) or b""
             self._target.finish(self._raw(JOURNAL), ours, self._now())
@@ -93,16 +95,33 @@ class WikimemExport:
         names, problems = self._here.names()
         self._report.problems += problems
         for name in names:
-            kind = "recallfile" if recallfile_of(name) else "day" if day_of(name) else ""
+            file = recallfile_of(name)
             with self._target.costing(name):
-                data = self._here.read(name) if kind else None
-                if data is not None:
-                    self._whole(name, data, kind)
+                if file:
+                    self._own[file] = None
+                data = self._here.read(name) if file or day_of(name) else None
+                if file:
+                    self._own[file] = data
+                elif data is not None:
+                    self._whole(name, data, "day")
+
+    def _whole_files(self, planned: Collection[str]) -> None:
+        """The memory's own RecallFiles that no items of pages stand in."""
+        for file, data in self._own.items():
+            name = f"wiki/{file}.md"
+            with self._target.costing(name):
+                if data is not None and file not in planned:
+                    self._whole(name, data, "recallfile")
 
     def _raw_files(self) -> None:
         """What an import kept raw, and is not made of pages."""
         for name, kept in self._known.files.items():
             if kept.kind != "raw" or name.split("/")[0] not in FOLDERS or name in self._target.files:
+                continue
+            if recallfile_of(name) in self._own:
+                self._report.problems.append(
+                    (name, "was imported and is not UTF-8; a RecallFile has its name")
+                )
                 continue
             with self._target.costing(name):
                 data = self._raw(name)

@@ -110,12 +110,11 @@ class Matching:
         """Every item (as it stands, clean, its place) matched; and a record of each page without its item."""
         matches = [Match(*item) for item in items]
         left = dict(self._records)
-        for match in matches:
-            for name in (match.item.name, match.clean.name):
-                records = left.pop((match.item.file, name), [])
+        for name_of in (_name, _clean_name):
+            for match in matches:
+                records = [] if match.records else left.pop((match.item.file, name_of(match)), [])
                 if records:
                     self._as_recorded(match, records)
-                    break
         found = {record.page for match in matches for record in match.records[:1]}
         gone = {
             records[0].page: records[0]
@@ -126,7 +125,7 @@ class Matching:
         self._renamed(unknown, gone)
         for match in unknown:
             if not match.records:
-                self._without_record(match)
+                self._without_record(match, gone)
         for match in matches:
             self._place(match)
         return matches, list(gone.values())
@@ -137,8 +136,9 @@ class Matching:
 
     def _as_recorded(self, match: Match, records: Sequence[Record]) -> None:
         hashes = {item_hash(each.name, each.content) for each in (match.item, match.clean)}
-        match.records = sorted(records, key=lambda record: record.sha256 not in hashes)
-        record = match.records[0]
+        known = sorted(records, key=lambda record: record.sha256 not in hashes)
+        record = known[0]
+        match.records = [each for each in known if each.page == record.page]
         match.page = self._by_key.get(record.page)
         if record.sha256 not in hashes:
             match.fate = "edit"
@@ -159,8 +159,12 @@ class Matching:
                 match.page, match.fate = self._by_key[by_words[found].page], "rename"
                 del gone[by_words[found].page]
 
-    def _without_record(self, match: Match) -> None:
+    def _without_record(self, match: Match, gone: dict[str, Record]) -> None:
         page = self._by_origin.get((match.clean.file, match.clean.name))
+        known = gone.pop(self._key_of[id(page)], None) if page is not None else None
+        if page is not None and known is not None:  # it was another item of a directory since
+            match.records, match.page, match.fate = [known], page, "edit"
+            return
         if page is not None and self._claim(page):
             match.page, match.fate = page, "edit"
             return
@@ -200,6 +204,14 @@ class Matching:
             slug, number = numbered(_marked(base, mark), number), number + 1
         self._slugs.add((match.type, fold(slug)))
         match.slug = slug
+
+
+def _name(match: Match) -> str:
+    return match.item.name
+
+
+def _clean_name(match: Match) -> str:
+    return match.clean.name
 
 
 def _marked(base: str, mark: str) -> str:

@@ -36,7 +36,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What an item should be. `instead` is the name it had, where that was another; `same`: nothing about it
-    has changed on our side, so whatever stands there may stay.
+    has changed on our side, so whatever stands there may stay. `block` is how it is written, with LF only, ""
+    for as wikimem would.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Wanted:
     said: Provenance
     same: bool = False
     instead: str | None = None
+    block: str = ""
 
     @property
     def place(self) -> str:
@@ -84,9 +86,9 @@ def merge_items(
     if not merged.changes and not new:
         return merged
     replaced = {name: by_place[name] for name, action in done.items() if action == "update"}
-    rest = titled(
-        _spliced(text, replaced, {name for name, action in done.items() if action == "remove"}), title
-    )
+    rest = _spliced(text, replaced, {name for name, action in done.items() if action == "remove"})
+    if text.startswith(BOM) or not text.strip():
+        rest = titled(rest, title)
     merged.text = inserted(rest, "".join(map(_block, new))) if new else rest
     merged.again = [each.name for each in new if each.place in base]
     merged.changes = [*_told(merged.changes, by_place), *(("add", each.name) for each in new)]
@@ -145,7 +147,7 @@ def _spliced(text: str, replaced: Mapping[str, Wanted], removed: Collection[str]
 
 
 def _block(wanted: Wanted) -> str:
-    return render(wanted.name, wanted.content, wanted.said)
+    return wanted.block or render(wanted.name, wanted.content, wanted.said)
 
 
 def holds_events(text: str, other: str) -> bool:

@@ -21,6 +21,7 @@ from memex_core.archive.wikimem_items import (
 )
 from memex_core.archive.wikimem_merge import Wanted
 from memex_core.archive.wikimem_records import Record
+from memex_core.archive.wikimem_shared import OwnPart
 from memex_core.errors import InvalidName
 from memex_core.model.item import checked_name, origin_of
 from memex_core.model.node import WikiNode
@@ -47,37 +48,51 @@ class Named:
 @dataclass(slots=True)
 class Naming:
     """`pages` by their keys; `records` what is known of items, of one once or twice; `types` the page type of
-    RecallFiles that do not say so by name; `own` those of the memory itself, whose names are not free; `read`
-    gives the text that a RecallFile begins with, None for one that cannot be used.
+    RecallFiles that do not say so by name; `blocked` those that pages cannot stand in; `own` the parts that
+    the memory's own RecallFiles have in theirs; `moved` items that go back to another file; `read` gives the
+    text that a RecallFile begins with, None for one that cannot be used.
     """
 
     pages: Mapping[str, WikiNode]
     records: Collection[Record]
     types: dict[str, str]
-    own: Collection[str]
+    blocked: Collection[str]
+    own: Mapping[str, OwnPart]
+    moved: Collection[Key]
     read: Callable[[str], str | None]
     named: list[Named] = field(default_factory=list)
     base: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     _texts: dict[str, str | None] = field(default_factory=dict)
     _there: dict[str, dict[str, str]] = field(default_factory=dict)
     _taken: dict[str, set[str]] = field(default_factory=dict)
+    _owned: dict[str, set[str]] = field(default_factory=dict)
 
     def name_all(self) -> None:
-        """Give every page its item; pages that were items before first."""
+        """Give every page its item, and every own item a name beside them: pages that were items before
+        first, then own items, then the others.
+        """
         for record in self.records:
             names = self.base.setdefault(record.file, {})
             names.setdefault(record.name, set()).add(record.sha256)
+        for file, part in self.own.items():
+            names = self.base.setdefault(file, {})
+            for place, hashes in part.base.items():
+                names.setdefault(place, set()).update(hashes)
         recorded = self._recorded()
         for key, record in recorded.items():
             self._named_before(key, record)
+        for part in self.own.values():
+            self._name_own(part)
         for key in sorted(self.pages.keys() - recorded.keys(), key=lambda key: _order(self.pages[key])):
             self._named_anew(key)
         self.named.sort(key=lambda each: _order(each.page))
         self._want()
 
     def gone(self, file: str, named: Iterable[Named]) -> set[str]:
-        """The names of a file that were items of pages, and are no longer."""
+        """The names of a file that were items of pages or own ones, and are no longer."""
         now = {name for each in named for name in (each.name, each.wanted.place)}
+        if file in self.own:
+            now.update(self.own[file].places.values())
         return set(self.base.get(file, {})) - now
 
     def text(self, file: str) -> str | None:
@@ -90,6 +105,8 @@ class Naming:
             base = self.base.get(file, {})
             self._there[file] = there
             self._taken[file] = {name for name in there if name not in gone or there[name] not in base[name]}
+            self._owned[file] = set(self.own[file].places.values()) if file in self.own else set()
+            self._taken[file] |= self._owned[file]
         return self._texts[file]
 
     def _recorded(self) -> dict[str, Record]:
@@ -97,7 +114,9 @@ class Naming:
         found: dict[str, tuple[int, Record]] = {}
         for record in self.records:
             page = self.pages.get(record.page)
-            if page is None or not self._fits(record.file, page):
+            if page is None or (record.file, record.name) in self.moved:
+                continue
+            if not self._fits(record.file, page) or record.name in self._owned[record.file]:
                 continue
             there = self._there.get(record.file, {}).get(record.name)
             rank = 0 if there == record.sha256 else 1 if there is not None else 2
@@ -106,8 +125,10 @@ class Naming:
         return {key: record for key, (_, record) in found.items()}
 
     def _fits(self, file: str, page: WikiNode) -> bool:
-        """False for the file of another page type, one that is the memory's own, or cannot be used."""
-        return file not in self.own and self._type(file) in (None, page.type) and self.text(file) is not None
+        """False for the file of another page type, or one that cannot be used."""
+        return (
+            file not in self.blocked and self._type(file) in (None, page.type) and self.text(file) is not None
+        )
 
     def _type(self, file: str) -> str | None:
         return self.types.get(file) or type_of_file(file)
@@ -119,6 +140,18 @@ class Naming:
         name = record.name if may_stay and page.title == record.title else name_for(page.title, taken)
         taken.add(name)
         self.named.append(Named(page, key, record.file, name, record))
+
+    def _name_own(self, part: OwnPart) -> None:
+        """A name for each own item: the one that it has there, else its own, where that is free."""
+        if self.text(part.file) is None:
+            return
+        taken, there = self._taken[part.file], self._there[part.file]
+        of_pages = {each.name for each in self.named if each.file == part.file}
+        for name in [name for name in part.items if name not in part.places]:
+            is_there = there.get(name) == item_hash(name, part.items[name].content) and name not in of_pages
+            place = name if is_there or name not in taken else name_for(name, taken)
+            taken.add(place)
+            part.places[name] = place
 
     def _named_anew(self, key: str) -> None:
         page = self.pages[key]
@@ -139,7 +172,7 @@ class Naming:
         for file in known:
             if self._fits(file, page):
                 return file
-        free = (file for file in numbered_files(page.type) if file not in self.own)
+        free = (file for file in numbered_files(page.type) if file not in self.blocked)
         file = next(file for file in free if self.text(file) == "")
         self.types[file] = page.type
         return file

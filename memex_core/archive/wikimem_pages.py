@@ -35,7 +35,7 @@ _OUTCOMES = [each.name for each in fields(ImportReport) if each.name != "importe
 
 class ItemPages:
     """Writes the pages of one import. `on_conflict` decides where the page and its item have both changed;
-    what came from a session in `forgotten` makes no page.
+    what came from a session in `forgotten` makes no page. `is_plain`: no memory had exported the directory.
     """
 
     def __init__(
@@ -45,9 +45,12 @@ class ItemPages:
         on_conflict: str,
         report: WikimemImportReport,
         forgotten: Container[str],
+        *,
+        is_plain: bool,
     ) -> None:
         self._root = exchange.store.root
         self._forgotten = forgotten
+        self._is_plain = is_plain
         self._exchange = exchange
         self._now = now
         self._on_conflict = on_conflict
@@ -122,7 +125,7 @@ class ItemPages:
         if normalized(page.body) == normalized(match.body):
             match.body = page.body
             self._report.pages.unchanged.append(match.slug)
-        elif page.content_hash in {record.body_sha256 for record in match.records}:
+        elif page.content_hash in self._seen_bodies(match):
             self._changed.append(self._changed_node(match, page, body=match.body))
         elif self._on_conflict == "rename":
             self._report.pages.conflicts.append(match.slug)
@@ -134,6 +137,10 @@ class ItemPages:
             self._changed.append(self._changed_node(match, page, body=match.body))
         else:
             self._conflict(match)
+
+    def _seen_bodies(self, match: Match) -> set[str]:
+        """The bodies with which the item stood in directories like this one."""
+        return {record.body_sha256 for record in match.records if record.plain == self._is_plain}
 
     def _conflict(self, match: Match) -> None:
         self._report.pages.conflicts.append(match.slug)

@@ -21,8 +21,16 @@ VERSION = 1
 SIDE_FILE = ".memex/export.json"
 """In a directory that we exported: outside wiki/ and diary/, and no *.md."""
 _MAX_BYTES = 1 << 30
-_OPTIONAL = ("content_sha256", "taken", "escaped", "said", "node", "type", "items")
-_KINDS: dict[str, type] = {"taken": bool, "escaped": bool, "said": list, "node": dict, "items": dict}
+_OPTIONAL = ("content_sha256", "taken", "escaped", "said", "node", "type", "items", "names", "own", "plain")
+_KINDS: dict[str, type] = {
+    "taken": bool,
+    "escaped": bool,
+    "said": list,
+    "node": dict,
+    "items": dict,
+    "names": dict,
+    "plain": bool,
+}
 
 Json = dict[str, Any]
 
@@ -34,6 +42,7 @@ class Record:
     `page` is the page's id, else "<folder>/<slug>"; `said` owner, source and ts as they were written.
     `taken`: the body was made of the item, so the item may stay as it stands while the body does; `escaped`:
     the item was made of the body, with backslashes. `node` (only in the side file) is what `page_node` reads.
+    `plain` (only in a memory): so it was in a directory that no memory had exported.
     """
 
     file: str
@@ -47,19 +56,25 @@ class Record:
     escaped: bool = False
     said: list[str | None] = field(default_factory=lambda: [None] * 3)
     node: Json = field(default_factory=dict)
+    plain: bool = False
 
 
 @dataclass(slots=True)
 class FileRecord:
     """One file as it was last seen. `kind`: "pages" (of the page type `type`, where its name does not say
-    so; no hash in a side file), "recallfile" or "day" (a memory's own), "raw". `items`: name -> hash, of a
-    memory's own RecallFile.
+    so; no hash in a side file), "recallfile" or "day" (a memory's own), "raw".
+
+    `items`: name -> hash, of the items of a memory's own RecallFile. In a file of "pages" they stand beside
+    those of pages: `names` says what the memory calls those that have another name there, and `own` (only in
+    the side file) is its own RecallFile as a whole.
     """
 
     sha256: str
     kind: str = "raw"
     type: str = ""
     items: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    own: str = ""
 
 
 @dataclass(slots=True)
@@ -115,6 +130,9 @@ def _checked(value: Any) -> Json:
     for name, given in value.items():
         if not isinstance(given, _KINDS.get(name, str)):
             raise ValueError(f"{name} of a record is not of its kind")
+    for texts in (value.get("items", {}), value.get("names", {})):
+        if not all(isinstance(each, str) for each in texts.values()):
+            raise ValueError("items of a record are no texts")
     said = value.get("said", [None] * 3)
     if len(said) != 3 or not all(each is None or isinstance(each, str) for each in said):
         raise ValueError("said of a record is not three texts")

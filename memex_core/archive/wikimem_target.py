@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from memex_core.archive.wikimem_folder import JOURNAL, BadFile, WikimemFolder, recallfile_of
@@ -70,15 +70,26 @@ class ExportTarget:
         if data != before:
             self._plan[name] = before, data
 
-    def tell(self, file: str, merged: Merged) -> None:
-        """Count and note what is to become of the items of a RecallFile."""
-        self._told += [(action, file, name) for action, name in merged.changes]
-        counts = Counter(action for action, _ in merged.changes)
+    def tell(self, file: str, merged: Merged, own: Collection[str] = ()) -> None:
+        """Count and note what is to become of the items of a RecallFile. Of the memory's `own` items, its
+        journal tells already.
+        """
+        changes = [(action, name) for action, name in merged.changes if name not in own]
+        self._told += [(action, file, name) for action, name in changes]
+        counts = Counter(action for action, _ in changes)
         self._report.added += counts["add"]
         self._report.updated += counts["update"]
         self._report.removed += counts["remove"]
         self._report.conflicts += [f"{file}:{name}" for name in merged.kept]
-        self._report.again += [f"{file}:{name}" for name in merged.again]
+        if merged.again:
+            seen = self._seen(file)
+            self._report.again += [f"{file}:{name}" for name in merged.again if name in seen]
+
+    def _seen(self, file: str) -> set[str]:
+        """The names of the items of ours that the last export left in a RecallFile."""
+        kept = self.side.files.get(f"wiki/{file}.md")
+        own = kept.items if kept else ()
+        return {*own, *(record.name for record in self.side.items if record.file == file)}
 
     @contextlib.contextmanager
     def costing(self, name: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ there, and what was deleted here on purpose does not come back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from pathlib import Path
 
 from memex_core import paths
@@ -88,6 +88,47 @@ class WholeFiles:
         self._report.missing += sorted(f"{file}:{each}" for each in missing)
         return not missing and len(self._report.pages.skipped) == skipped
 
+    def take_own_items(
+        self,
+        name: str,
+        file: str,
+        text: str,
+        seen: FileRecord,
+        taken: Mapping[str, str],
+        clean: Callable[[RecallItem], RecallItem],
+        *,
+        overwriting: bool,
+    ) -> dict[str, str]:
+        """Bring back the items of a memory's own that stand in a file of pages; the hashes of those that the
+        memory's own RecallFile holds now. `taken` are those that it took before. Raises BadFile.
+
+        One that is as we exported it, and was deleted here since, stays deleted.
+        """
+        there = {item.name: item for item in items_of(file, text) if item.name in seen.items}
+        with memory_lock(self._root):
+            ours = self._here.read(name)
+            mine = seen.own if ours is None else _readable(name, ours)
+            names = {seen.names.get(place, place) for place in there}
+            base = _base(file, seen)
+            if overwriting or ours is None:
+                for item in items_of(file, mine):
+                    base.setdefault(item.name, set()).add(_hash(item))
+            merged = merge_items(mine, file, base, _changed(file, there, seen, taken, clean))
+            if merged.text.encode() != (ours or b""):
+                self._here.write(name, merged.text.encode())
+                self._report.files.append(file)
+        kept = [f"{file}:{each}" for each in merged.kept]
+        self._report.pages.conflicts += kept
+        self._report.pages.skipped += kept
+        own = {seen.names.get(place, place) for place in seen.items}
+        here = {item.name for item in items_of(file, merged.text)}
+        self._report.missing += sorted(f"{file}:{each}" for each in (own - names) & here)
+        return {
+            place: _hash(item)
+            for place, item in there.items()
+            if seen.names.get(place, place) not in merged.kept
+        }
+
     def _merged(
         self, file: str, ours: str, wanted: list[Wanted], seen: FileRecord, *, overwriting: bool
     ) -> bytes:
@@ -122,6 +163,39 @@ def _wanted(items: list[RecallItem], seen: FileRecord, said: Mapping[str, Proven
         )
         for item in items
     ]
+
+
+def _base(file: str, seen: FileRecord) -> dict[str, set[str]]:
+    """The hashes by which own items were last seen, by their own names: as they were exported."""
+    exported = {item.name: item.content for item in items_of(file, seen.own)}
+    base: dict[str, set[str]] = {}
+    for place, sha256 in seen.items.items():
+        name = seen.names.get(place, place)
+        content = exported.get(name)
+        if content is not None and item_hash(place, content) == sha256:
+            base[name] = {item_hash(name, content)}
+        elif name == place:
+            base[name] = {sha256}
+    return base
+
+
+def _changed(
+    file: str,
+    there: Mapping[str, RecallItem],
+    seen: FileRecord,
+    taken: Mapping[str, str],
+    clean: Callable[[RecallItem], RecallItem],
+) -> list[Wanted]:
+    """What own items ask for that are not as they were last seen."""
+    exported = {item.name: _said(item) for item in items_of(file, seen.own)}
+    wanted = []
+    for place, item in there.items():
+        name, sha256 = seen.names.get(place, place), _hash(item)
+        is_seen = sha256 == seen.items[place] and exported.get(name) == _said(item)
+        if not is_seen and sha256 != taken.get(place):
+            item = clean(item)
+            wanted.append(Wanted(name, item.content, _said(item)))
+    return wanted
 
 
 def _lost_something(ours: str, theirs: str, day: str) -> bool:

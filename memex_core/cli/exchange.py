@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memex_core.archive.wikimem_exchange import WikimemExportReport, WikimemImportReport
 
 _OUTCOMES = ("created", "updated", "unchanged", "renamed", "skipped", "refused")
+_DECIDE = "memex import --from wikimem --on-conflict update takes what is there"
 _PROGRAM = click.Choice(["wikimem"])
 _folder_argument = click.argument(
     "folder", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path)
@@ -60,6 +61,7 @@ def export_nodes(
 
     With --to, all of the memory as another program's directory.
     DIR must be new, empty or an earlier export. What was edited there since is left as it is; import it.
+    What changed there and here, or could not be written, is named, and the exit code is 1.
     """
     if program is not None or folder is not None:
         if program is None or folder is None or output != STANDARD_STREAM or node_type is not None:
@@ -137,8 +139,10 @@ def import_nodes(
 
 
 def _warn(report: ImportReport) -> None:
+    left = "; it was left as it is (--on-conflict update takes what is imported, rename keeps both)"
+    skipped = set(report.skipped)
     for slug in report.conflicts:
-        warn(f"conflict: {slug}")
+        warn(f"conflict: {slug} differs from what is here{left if slug in skipped else ''}")
     for name, why in report.refused:
         warn(f"refused {name}: {why}")
 
@@ -155,7 +159,7 @@ def _print_imported(report: WikimemImportReport, as_json: bool) -> None:
     for old, new in report.renamed:
         warn(f"{old} is {new} now, and so is its page")
     for name in report.missing:
-        warn(f"{name} is no longer there; its page stays (memex forget deletes it)")
+        warn(f"{name} is no longer there; it stays here (memex forget or memex item remove deletes it)")
     for path in report.redacted:
         warn(f"{path} held secrets, which were left out; an export cannot give them back")
     if as_json:
@@ -163,14 +167,15 @@ def _print_imported(report: WikimemImportReport, as_json: bool) -> None:
         return
     counts = [(report.days, "day"), (report.files, "RecallFile")]
     more = [counted(len(names), what) for names, what in counts if names]
-    click.echo(", ".join(filter(None, [_told(report.pages), *more])) or "nothing to import")
+    pages = " (items became pages: memex list)" if report.pages.created else ""
+    click.echo((", ".join(filter(None, [_told(report.pages), *more])) or "nothing to import") + pages)
 
 
 def _print_exported(report: WikimemExportReport, folder: Path, as_json: bool) -> None:
     for name in report.conflicts:
-        warn(f"{name} changed there and here; it was left as it is there (memex import --from wikimem)")
+        warn(f"{name} changed there and here; it was left as it is there ({_DECIDE})")
     for name in report.again:
-        warn(f"{name} was deleted there and is not here; it is there again")
+        warn(f"{name} was deleted there, but is still here; it was written there again")
     for path, why in report.problems:
         warn(f"{path} {why}")
     with while_read():
@@ -179,5 +184,5 @@ def _print_exported(report: WikimemExportReport, folder: Path, as_json: bool) ->
         else:
             changed = f"{report.added} added, {report.updated} updated, {report.removed} removed"
             click.echo(f"{counted(report.items, 'item')} ({changed}): {shown(str(folder))}")
-    if report.problems:
+    if report.problems or report.conflicts:
         raise click.exceptions.Exit(1)

@@ -133,6 +133,17 @@ def test_names_that_differ_in_control_characters_are_two_pages(memory: Memory, t
     assert counts(memory.take(there).pages) == {"unchanged": 3} and files(memory.root) == before
 
 
+def test_a_name_without_its_control_characters_is_not_that_of_another_item(
+    memory: Memory, tmp_path: Path
+) -> None:
+    there = tmp_path / "names"
+    put(there, "wiki/pets.md", "##  \nb\n")
+    memory.take(there)
+    put(there, "wiki/pets.md", "## \x00\na\n##  \nb\n")
+    assert counts(memory.take(there).pages) == {"created": 1, "unchanged": 1}
+    assert memory.read("pets").body == "b"
+
+
 def test_importing_twice_changes_nothing(memory: Memory, there: Path) -> None:
     memory.take(there)
     before = files(memory.root)

@@ -321,7 +321,7 @@ def test_a_deleted_import_is_no_item_any_more(memory: Memory, tmp_path: Path, th
     memory.take(tmp_path / "source")
     memory.store.delete("dog")
     memory.give(there)
-    assert (there / "wiki/pets.md").read_text() == "# pets\n\n## cat\n\nTabby\n"
+    assert (there / "wiki/pets.md").read_text() == "## cat\n\nTabby\n"
 
 
 def test_own_recallfiles_and_days_go_as_they_are_and_come_back(
@@ -339,20 +339,6 @@ def test_own_recallfiles_and_days_go_as_they_are_and_come_back(
         name: data for name, data in theirs.items() if name != "journal.jsonl"
     }
     assert '"action": "diary"' in theirs["journal.jsonl"].decode()
-
-
-def test_an_own_recallfile_has_its_name_before_pages(memory: Memory, other: Memory, there: Path) -> None:
-    RecallFileStore(memory.root).add("entity", "fact", "x")
-    put(there.with_name("source"), "wiki/pets.md", "## cat\n\nTabby\n")
-    memory.take(there.with_name("source"))
-    RecallFileStore(memory.root).add("pets", "cat", "mine")
-    memory.give(there)
-    assert RecallFileStore(there).files() == ["entity", "entity-2", "pets", "pets-2", "procedure"]
-    assert [item.name for item in Peer(there).items("entity-2")] == ["loose", RUFF]
-    Peer(there).add("entity-2", "new", "x")
-    other.take(there)
-    assert other.pages().items() >= memory.pages().items() and other.read("new").type == "entity"
-    assert memory.give(there).written == []
 
 
 def test_an_own_recallfile_that_was_edited_there_comes_back(memory: Memory, there: Path) -> None:
@@ -625,7 +611,7 @@ def test_a_file_that_wikimem_changes_meanwhile_is_left(
 ) -> None:
     memory.give(there)
     memory.write("Deploy it", "Run.\n", "procedure", slug="deploy")
-    read, left = WikimemFolder.read, [2]
+    read, left = WikimemFolder.read, [1]
 
     def meanwhile(self: WikimemFolder, name: str) -> bytes | None:
         if self.path == there and name == "wiki/procedure.md":

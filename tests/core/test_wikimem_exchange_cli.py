@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from wikimem_peer import Peer, files, put, wikimem_files
 from memex_core.memex import Memex
 from memex_core.model.node import WriteInput
 
+NOT_UTF8 = "is not UTF-8, so its items are no pages; it is kept as it is (make it UTF-8 and import again)"
 KEY = "AKIAIOSFODNN7EXAMPLF"
 
 
@@ -85,15 +87,31 @@ def test_what_happened_on_both_sides_is_told(memex: Memex, tmp_path: Path) -> No
     Peer(tmp_path / "there").remove("entity", "Gone")
     memex.write(WriteInput("procedure", "Deploy", "ours\n"))
     done = memex_cli("export", "--to", "wikimem", there)
-    assert done.returncode == 0
+    assert done.returncode == 1 and json.loads(done.stdout)["conflicts"] == ["procedure:Deploy"]
     assert "warning: procedure:Deploy changed there and here" in done.stderr
-    assert "warning: entity:Gone was deleted there" in done.stderr
+    assert "warning: entity:Gone was deleted there, but is still here; it was written there" in done.stderr
     Peer(tmp_path / "there").remove("entity", "Gone")
     done = memex_cli("import", "--from", "wikimem", there)
     assert done.returncode == 0
-    assert "warning: conflict: deploy" in done.stderr
-    assert "warning: entity:Gone is no longer there; its page stays" in done.stderr
+    assert "warning: conflict: deploy differs from what is here; it was left" in done.stderr
+    assert "--on-conflict" in done.stderr
+    assert "warning: entity:Gone is no longer there; it stays here" in done.stderr
     assert memex_cli("import", "--from", "wikimem", there, "--on-conflict", "update").json["pages"]["updated"]
+
+
+def test_an_item_of_ones_own_joins_the_file_that_was_imported(there: Path, tmp_path: Path) -> None:
+    back = str(tmp_path / "back")
+    memex_cli("import", "--from", "wikimem", str(there))
+    memex_cli("export", "--to", "wikimem", back)
+    memex_cli("item", "add", "pets", "eel", "Slippery.")
+    for _ in range(2):
+        done = memex_cli("export", "--to", "wikimem", back)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert done.json["written"] == [] and [path.name for path in (tmp_path / "back/wiki").iterdir()] == [
+        "pets.md"
+    ]
+    assert [item.name for item in Peer(tmp_path / "back").items("pets")] == ["cat", "dog", "eel"]
+    assert memex_cli("import", "--from", "wikimem", back, "--text").stdout == "2 unchanged\n"
 
 
 def test_what_cannot_be_taken_is_told_and_the_rest_comes_in(there: Path) -> None:
@@ -101,10 +119,10 @@ def test_what_cannot_be_taken_is_told_and_the_rest_comes_in(there: Path) -> None
     os.mkfifo(there / "wiki/fifo.md")
     put(there, "wiki/keys.md", f"## aws\n\n{KEY}\n")
     done = memex_cli("import", "--from", "wikimem", str(there), "--text")
-    assert (done.returncode, done.stdout) == (1, "3 created, 1 day\n")
+    assert (done.returncode, done.stdout) == (1, "3 created, 1 day (items became pages: memex list)\n")
     assert done.stderr.splitlines() == [
         "warning: wiki/fifo.md is no regular file",
-        "warning: wiki/latin.md is not UTF-8; it is kept as it is",
+        f"warning: wiki/latin.md {NOT_UTF8}",
         "warning: wiki/keys.md held secrets, which were left out; an export cannot give them back",
     ]
 

@@ -14,6 +14,7 @@ from wikimem_peer import Memory, Peer, files, put, wikimem_files
 from memex_core.archive import wikimem_folder
 from memex_core.store.recallfiles import RecallFileStore
 
+NOT_UTF8 = "is not UTF-8, so its items are no pages; it is kept as it is (make it UTF-8 and import again)"
 GOOD = "# pets\n\n## cat\n\nTabby.\n"
 
 
@@ -50,7 +51,7 @@ def make_hostile(there: Path) -> dict[str, str]:
         "wiki/fifo.md": "is no regular file",
         "wiki/folder.md": "is a folder",
         "wiki/huge.md": "is larger than 64 MiB",
-        "wiki/latin.md": "is not UTF-8; it is kept as it is",
+        "wiki/latin.md": NOT_UTF8,
         "wiki/nowhere.md": "is a link that leads nowhere",
         "wiki/null.md": "is a link that leads outside the directory",
     }
