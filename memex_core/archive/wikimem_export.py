@@ -8,6 +8,7 @@ what only we changed is written, what both changed is left and told. Twice is on
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from memex_core.archive.wikimem_page_files import PageFiles
 from memex_core.archive.wikimem_records import FileRecord, Records, digest
 from memex_core.archive.wikimem_report import WikimemExportReport
 from memex_core.archive.wikimem_target import ExportTarget
+from memex_core.errors import Refused
 from memex_core.files.lock import memory_lock
 from memex_core.files.regular import read_regular
 from memex_core.files.walk import walk_pages
@@ -57,6 +59,7 @@ class WikimemExport:
         self._known = self._origin.records()
         with memory_lock(self._target.path):
             self._target.check(self._root)
+            self._require_all_known()
             self._own_files()
             self._raw_files()
             pages, nodes = self._pages()
@@ -67,6 +70,31 @@ class WikimemExport:
             ours = self._here.read(JOURNAL) or b""
             self._target.finish(self._raw(JOURNAL), ours, self._now())
         return self._report
+
+    def _require_all_known(self) -> None:
+        """What another memory put there, or what cannot be read here, must not be taken for gone. Raises
+        Refused.
+        """
+        side = self._target.side
+        if side.directory and not self._origin.knows(side.directory):
+            raise Refused(
+                f"{self._target.path} is the export of another memory, which this one would take away",
+                hint="memex import --from wikimem takes it first; or give a directory of its own",
+            )
+        docs = paths.docs_dir(self._root)
+        folders = [docs, *(docs / name for name in paths.TYPE_OF_FOLDER)]
+        folders += [paths.wiki_dir(self._root), paths.diary_dir(self._root)]
+        for folder in folders if side.files or side.items else ():
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                try:
+                    os.listdir(folder)
+                except PermissionError as error:
+                    raise _unreadable(folder, error) from None
+        self._target.directory = side.directory or os.urandom(8).hex()
+        try:
+            self._origin.remember(self._target.directory)
+        except OSError:  # a memory that cannot be written exports all the same
+            self._target.directory = side.directory
 
     def _pages(self) -> tuple[dict[str, WikiNode], dict[str, dict[str, Any]]]:
         """Every page by its key, and what an item cannot hold of it."""
@@ -79,6 +107,8 @@ class WikimemExport:
             except FileNotFoundError:
                 continue
             except OSError as error:
+                if isinstance(error, PermissionError) and self._target.side.items:
+                    raise _unreadable(path, error) from None
                 self._report.problems.append((relative, f"cannot be read: {error.strerror}"))
                 continue
             modified = stamp[1] / 1e9
@@ -178,3 +208,10 @@ class WikimemExport:
                 elif theirs is not None:
                     self._report.conflicts.append(name)
                     self._target.files[name] = seen
+
+
+def _unreadable(path: Path, error: OSError) -> Refused:
+    return Refused(
+        f"{path} cannot be read ({error.strerror}); what it holds would be deleted there",
+        hint="nothing was exported",
+    )

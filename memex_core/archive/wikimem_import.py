@@ -110,6 +110,8 @@ class WikimemImport:
         matches, gone = self._pages(pages, on_conflict)
         self._take_journal(matches)
         self._records(self._exchange.store.list() if self._report.pages.imported else pages, matches, gone)
+        if self._side.directory and not self._report.problems:
+            self._origin.remember(self._side.directory)
         return self._report
 
     def _file(self, name: str, on_conflict: str) -> None:

@@ -18,7 +18,7 @@ from memex_core.archive.wikimem_items import item_hash, items_of, page_keys
 from memex_core.archive.wikimem_merge import merge_items
 from memex_core.archive.wikimem_records import Records, digest, load_records, records_json
 from memex_core.errors import Refused
-from memex_core.files.atomic import remove_file, write_atomic
+from memex_core.files.atomic import append_line, remove_file, write_atomic
 from memex_core.files.lock import memory_lock
 from memex_core.files.regular import read_regular
 from memex_core.files.walk import is_inside
@@ -26,6 +26,7 @@ from memex_core.model.node import WikiNode
 from memex_core.paths import docs_dir, imported_dir, journal_path
 
 _RECORDS = "records.json"
+_DIRECTORIES = "directories"
 _DELETED = "(deleted)"
 
 
@@ -74,6 +75,18 @@ class WikimemOrigin:
                 if name not in named and len(name) == 64:
                     with contextlib.suppress(FileNotFoundError):
                         remove_file(self._folder / name)
+
+    def knows(self, directory: str) -> bool:
+        """True for a directory that this memory exported to, or took all from."""
+        try:
+            return directory.encode() in read_regular(self._folder / _DIRECTORIES).split(b"\n")
+        except OSError:
+            return False
+
+    def remember(self, directory: str) -> None:
+        """From now on the memory `knows` the directory. Raises OSError."""
+        if not self.knows(directory):
+            append_line(self._folder / _DIRECTORIES, directory.encode())
 
 
 def forget_imported(root: Path, pages: Collection[str]) -> None:

@@ -79,8 +79,11 @@ class FileRecord:
 
 @dataclass(slots=True)
 class Records:
+    """`directory`: a name of the directory that was exported, which memories that know all of it remember."""
+
     files: dict[str, FileRecord] = field(default_factory=dict)
     items: list[Record] = field(default_factory=list)
+    directory: str = ""
 
 
 def digest(data: bytes) -> str:
@@ -104,7 +107,9 @@ def records_json(records: Records) -> bytes:
     lines = [_line(asdict(record)) for record in records.items]
     listed = [f"{json.dumps(name)}: {_line(asdict(kept))}" for name, kept in sorted(records.files.items())]
     files, items = ",\n  ".join(listed), ",\n  ".join(lines)
-    return f'{{"version": {VERSION},\n "files": {{\n  {files}\n }},\n "items": [\n  {items}\n ]}}\n'.encode()
+    named = f' "directory": {json.dumps(records.directory)},\n' if records.directory else ""
+    head = f'{{"version": {VERSION},\n{named} "files"'
+    return f'{head}: {{\n  {files}\n }},\n "items": [\n  {items}\n ]}}\n'.encode()
 
 
 def _line(values: Json) -> str:
@@ -116,11 +121,11 @@ def _records(document: Any) -> Records:
     """Raises ValueError or TypeError for what is no such document."""
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise ValueError(f"it is not of version {VERSION}")
-    listed, items = document.get("files"), document.get("items")
-    if not isinstance(listed, dict) or not isinstance(items, list):
+    listed, items, directory = document.get("files"), document.get("items"), document.get("directory", "")
+    if not isinstance(listed, dict) or not isinstance(items, list) or not isinstance(directory, str):
         raise ValueError("it holds no files or no items")
     files = {name: FileRecord(**_checked(value)) for name, value in listed.items()}
-    return Records(files, [Record(**_checked(value)) for value in items])
+    return Records(files, [Record(**_checked(value)) for value in items], directory)
 
 
 def _checked(value: Any) -> Json:

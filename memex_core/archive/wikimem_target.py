@@ -39,6 +39,7 @@ class ExportTarget:
         self.side = Records()
         self.files: dict[str, FileRecord] = {}
         self.items: list[Record] = []
+        self.directory = ""
         self._folder = WikimemFolder(path)
         self._report = report
         self._plan: dict[str, tuple[bytes | None, bytes | None]] = {}
@@ -148,7 +149,8 @@ class ExportTarget:
 
     def _save(self, files: dict[str, FileRecord], items: list[Record]) -> bool:
         path = self.path / SIDE_FILE
-        data = records_json(Records(files, sorted(items, key=lambda each: (each.file, each.name))))
+        ordered = sorted(items, key=lambda each: (each.file, each.name))
+        data = records_json(Records(files, ordered, self.directory))
         if path.exists() and path.read_bytes() == data:
             return False
         write_atomic(path, data)
