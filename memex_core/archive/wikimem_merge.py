@@ -6,6 +6,8 @@ block that nobody changed keeps its bytes, and so does everything that a person 
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import json
 import re
 from collections import Counter
@@ -162,27 +164,44 @@ def merge_events(text: str, other: str, date: str) -> tuple[str, int]:
     An event goes before the first one that is later; one whose heading is no time of the day to the end.
     """
     have = Counter(_event(text, section) for section in parse(text))
-    added = 0
+    new = []
     for section in parse(other):
         event = _event(other, section)
         if have[event]:
             have[event] -= 1
-            continue
-        headed = titled(text, date)
-        block = other[section.start : section.end].lstrip(BOM).rstrip("\r\n") + "\n\n"
-        text, added = inserted(headed, block, _place(headed, section.heading)), added + 1
-    return text, added
+        else:
+            block = other[section.start : section.end].lstrip(BOM).rstrip("\r\n") + "\n\n"
+            new.append((section.heading, block))
+    if not new:
+        return text, 0
+    text = titled(text, date)
+    for place, blocks in reversed(_by_place(text, new)):
+        text = inserted(text, "".join(blocks), place)
+    return text, len(new)
+
+
+def _by_place(text: str, new: list[tuple[str, str]]) -> list[tuple[int | None, list[str]]]:
+    """The blocks of (heading, block) by where they go in a day, in the order of these places; None is its
+    end, where those come last whose heading is no time of the day.
+    """
+    timed = [section for section in parse(text) if _TIME.match(section.heading)]
+    latest = list(itertools.accumulate((section.heading for section in timed), max))
+    found: dict[int, list[tuple[bool, str, str]]] = {}
+    for heading, block in new:
+        is_odd = not _TIME.match(heading)
+        gap = len(timed) if is_odd else bisect.bisect_right(latest, heading)
+        found.setdefault(gap, []).append((is_odd, "" if is_odd else heading, block))
+    return [
+        (
+            timed[gap].start if gap < len(timed) else None,
+            [block for _, _, block in sorted(found[gap], key=lambda each: each[:2])],
+        )
+        for gap in sorted(found)
+    ]
 
 
 def _event(text: str, section: Section) -> tuple[str, str, Provenance]:
     return section.heading, *read_body(text, section)
-
-
-def _place(text: str, time: str) -> int | None:
-    if not _TIME.match(time):
-        return None
-    later = (s.start for s in parse(text) if _TIME.match(s.heading) and s.heading > time)
-    return next(later, None)
 
 
 def without_sources(text: str, sources: Container[str]) -> str:
