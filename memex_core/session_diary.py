@@ -17,12 +17,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-import orjson
-
 from memex_core import paths
 from memex_core.config import MemexConfig
 from memex_core.files.operation_log import log_operation, where
-from memex_core.files.regular import read_regular
 from memex_core.memory.accounting import local_day
 from memex_core.memory.episode import Exchange
 from memex_core.memory.session_event import could_be_ours, event_content, parts_told, turn_now
@@ -290,15 +287,6 @@ class SessionDiary:
 
     def _take_out(self, told: ToldEvent, session_id: str, why: str) -> None:
         self.take_out(told.date, session_id, lambda event: is_that(event, told), why, True)
-
-
-def has_more_to_tell(root: Path, session_id: str) -> bool | None:
-    """True where the diary does not yet tell all that is known of a session; None where nothing is known."""
-    try:
-        data = orjson.loads(read_regular(paths.sidecar_path(root, session_id), root))
-    except (OSError, ValueError):
-        return None
-    return isinstance(data, dict) and "planned" in data
 
 
 def _ends_waiting(previous: Sidecar | None, sidecar: Sidecar) -> list[ToldEvent]:

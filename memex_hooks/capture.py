@@ -18,7 +18,6 @@ from memex_core.files.lock import memory_lock
 from memex_core.files.operation_log import log_operation, where
 from memex_core.memex import Memex
 from memex_core.model.session import Run, Session, Turn, TurnSource
-from memex_core.session_diary import has_more_to_tell
 from memex_core.text.instant import to_seconds
 from memex_core.text.redact import redact
 from memex_hooks import spool
@@ -84,12 +83,10 @@ def is_current(memex: Memex, harness: Harness, log: LogFile) -> bool:
     if log.session_id in memex.forgotten().sessions:
         return True
     captured = _of_session(memex, log, memex.transcripts.read_from)
-    if captured is None or captured[0] != harness.READER_VERSION:
+    if captured is None or captured.reader_version != harness.READER_VERSION or not captured.is_told:
         return False
-    seen = {(source.path, source.size, source.mtime_ns, source.ino) for source in captured[1]}
-    if not seen.issuperset((redact(path), *stamp) for path, *stamp in _stats(log)):
-        return False
-    return _of_session(memex, log, lambda session_id: has_more_to_tell(memex.root, session_id)) is False
+    seen = {(source.path, source.size, source.mtime_ns, source.ino) for source in captured.sources}
+    return seen.issuperset((redact(path), *stamp) for path, *stamp in _stats(log))
 
 
 def capture_log(

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -55,6 +55,16 @@ class StagedTurns:
     last_ts: str = ""
     sha256: str = ""
     bytes: int = 0
+
+
+class CapturedFrom(NamedTuple):
+    """The version of the reader and the files it read; whether the diary tells all that is known of the
+    session.
+    """
+
+    reader_version: int
+    sources: list[Source]
+    is_told: bool
 
 
 class Transcripts:
@@ -109,15 +119,16 @@ class Transcripts:
         found = (self._summary(sidecar) for sidecar in self.sidecars())
         return sorted(found, key=lambda summary: (summary.started_at, summary.session_id), reverse=True)
 
-    def read_from(self, session_id: str) -> tuple[int, list[Source]] | None:
-        """(reader version, files) that the session was captured from; None where its sidecar cannot be read
-        or its transcript is not what the sidecar describes.
+    def read_from(self, session_id: str) -> CapturedFrom | None:
+        """What the session was captured from; None where its sidecar cannot be read or its transcript is not
+        what the sidecar describes.
         """
         try:
             data = orjson.loads(read_regular(self.get_meta_path(session_id), self.root))
             sources = [Source(**source) for source in data["sources"]]
             whole = self._is_whole(session_id, int(data["body_bytes"]))
-            return (int(data["reader_version"]), sources) if whole else None
+            captured = CapturedFrom(int(data["reader_version"]), sources, "planned" not in data)
+            return captured if whole else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
